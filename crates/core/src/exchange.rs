@@ -1,0 +1,325 @@
+//! What the hub and the zones say to each other. Machines share nothing: these messages are all
+//! there is between them. Order holds between two machines and not across; a crash loses what is
+//! on the way, so every message that matters is said again from what is committed.
+//!
+//! Each message travels with the owner epoch of the zone's incarnation, and both ends drop those
+//! of another one.
+
+use std::any::Any;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use rejoin_wire::SharedFrame;
+use rejoin_wire::v1::{CloseCode, PartCause, RefusalCode, RungReason, Up, Welcome, down};
+
+use crate::id::{CallId, ConnectionId, Leg, ObjectId, PlayerId, SessionEpoch, SessionId};
+use crate::outbox::Stretch;
+
+/// A message as a value, for sessions that live in the server and need no encoding.
+pub type Native = Arc<dyn Any + Send + Sync>;
+
+/// What a connection must present to speak to a zone: itself and the epoch it was let in with.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Link {
+    /// The connection.
+    pub connection: ConnectionId,
+    /// The session's epoch on it.
+    pub epoch: SessionEpoch,
+}
+
+/// Where the client's stream goes on, as far as the hub can tell.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum ResumeFrom {
+    /// The client is in this stay and names the last number it has.
+    Position(Leg, u64),
+    /// The client has, or is being given, everything before this stay.
+    Start,
+    /// The client cannot go on from where it was.
+    Lost(RungReason),
+}
+
+/// How long a dropped player is waited for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Hold {
+    /// So long.
+    Timed(Duration),
+    /// Until the running match ends; so long while none is running.
+    UntilMatchEnds(Duration),
+    /// Not at all: a drop ends the session.
+    None,
+}
+
+/// Which zone, by the names people use.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct ZoneName {
+    /// The kind of zone: which game code runs it.
+    pub kind: String,
+    /// Which one of that kind.
+    pub name: String,
+}
+
+/// A session that asks to be admitted to a zone.
+#[derive(Clone, Debug)]
+pub struct Admit {
+    /// Which session.
+    pub session: SessionId,
+    /// Which stay: with the session, the id of this admission; a second one changes nothing.
+    pub stay: u32,
+    /// Whose session it is.
+    pub player: PlayerId,
+    /// The session's epoch and live connection, if it has one.
+    pub epoch: SessionEpoch,
+    /// The live connection, if there is one.
+    pub link: Option<ConnectionId>,
+    /// The session lives in the server and is given values instead of frames.
+    pub native: bool,
+    /// The highest number consumed of the client's stream.
+    pub applied: u64,
+    /// The number of the Join, 0 after a transfer.
+    pub to: u64,
+    /// What the client, or the zone that transferred it, sends along.
+    pub payload: Bytes,
+    /// The session's game data.
+    pub data: Bytes,
+}
+
+/// A connection that takes its place in a zone.
+#[derive(Clone, Debug)]
+pub struct Attach {
+    /// Which session.
+    pub session: SessionId,
+    /// Its stay.
+    pub stay: u32,
+    /// The connection and the epoch that fences all earlier ones.
+    pub link: Link,
+    /// Where the downward stream goes on.
+    pub from: ResumeFrom,
+    /// The rest of earlier legs, to be said first.
+    pub backlog: Vec<SharedFrame>,
+    /// The lowest number the client still holds.
+    pub oldest_unacked: u64,
+    /// The Welcome but for what only the zone knows.
+    pub welcome: Box<Welcome>,
+}
+
+/// From the hub to a zone.
+#[derive(Clone, Debug)]
+pub enum ToZone {
+    /// Let this session in.
+    Admit(Box<Admit>),
+    /// A connection took over this member.
+    Attach(Box<Attach>),
+    /// A numbered frame.
+    Up {
+        /// Who.
+        session: SessionId,
+        /// With which epoch.
+        epoch: SessionEpoch,
+        /// What.
+        up: Up,
+    },
+    /// An unreliable message.
+    Loose {
+        /// Who.
+        session: SessionId,
+        /// With which epoch.
+        epoch: SessionEpoch,
+        /// The leg it was said in.
+        leg: Leg,
+        /// What.
+        payload: Bytes,
+    },
+    /// The client has everything up to here.
+    Ack {
+        /// Who.
+        session: SessionId,
+        /// With which epoch.
+        epoch: SessionEpoch,
+        /// In which leg.
+        leg: Leg,
+        /// Up to which number.
+        seq: u64,
+    },
+    /// A native session says something.
+    Native {
+        /// Who.
+        session: SessionId,
+        /// What; of the zone's own message type.
+        message: Native,
+    },
+    /// Say this to a member, from outside the game.
+    Say {
+        /// To whom.
+        session: SessionId,
+        /// What.
+        body: down::Body,
+    },
+    /// The member's connection is gone.
+    Dropped {
+        /// Who.
+        session: SessionId,
+        /// In which stay.
+        stay: u32,
+        /// The epoch that was lost: a later one is not meant.
+        epoch: SessionEpoch,
+    },
+    /// The member must go.
+    Part {
+        /// Who.
+        session: SessionId,
+        /// In which stay.
+        stay: u32,
+        /// Why.
+        cause: PartCause,
+    },
+    /// The session has committed what it took over: the zone may forget the leaver.
+    Forget {
+        /// Who.
+        session: SessionId,
+        /// Which stay.
+        stay: u32,
+    },
+    /// End this zone.
+    End,
+}
+
+/// A member that has left a zone, with all that must not be lost.
+#[derive(Clone, Debug)]
+pub struct Departed {
+    /// Who.
+    pub session: SessionId,
+    /// Which stay ended.
+    pub stay: u32,
+    /// The unacknowledged end of its leg, `Parted` last.
+    pub tail: Stretch,
+    /// The last number of the tail that was sent on the member's present connection.
+    pub sent: u64,
+    /// The epoch of that connection.
+    pub epoch: SessionEpoch,
+    /// The highest number consumed of the client's stream.
+    pub applied: u64,
+    /// Why.
+    pub cause: PartCause,
+    /// Where it goes, if it was transferred, and what is sent along.
+    pub next: Option<(ZoneName, Bytes)>,
+    /// The session's game data.
+    pub data: Bytes,
+}
+
+/// From a zone to the hub.
+#[derive(Clone, Debug)]
+pub enum ToHub {
+    /// The zone is open and has these members, (session, stay).
+    Opened {
+        /// Present and leaving members.
+        members: Vec<(SessionId, u32)>,
+        /// Whether a match is running.
+        match_running: bool,
+    },
+    /// The zone could not start from what is stored; nothing was changed.
+    OpenRefused {
+        /// Why.
+        text: String,
+    },
+    /// The session is a member.
+    Admitted {
+        /// Who.
+        session: SessionId,
+        /// In which stay.
+        stay: u32,
+    },
+    /// The session is not let in.
+    JoinRefused {
+        /// Who.
+        session: SessionId,
+        /// For which stay it had asked.
+        stay: u32,
+        /// The typed reason.
+        code: RefusalCode,
+        /// The reason for people.
+        text: String,
+    },
+    /// There is no such member.
+    Missing {
+        /// Who.
+        session: SessionId,
+        /// In which stay.
+        stay: u32,
+    },
+    /// A connection has taken its place, and how much of the stream could go on.
+    Attached {
+        /// Who.
+        session: SessionId,
+        /// With which epoch.
+        epoch: SessionEpoch,
+        /// Complete: nothing was lost; otherwise why the whole state was sent.
+        reason: RungReason,
+        /// How many frames were said again.
+        replayed: u64,
+    },
+    /// A member has left.
+    Departed(Box<Departed>),
+    /// The leaver is forgotten; nothing of it comes after this.
+    Forgotten {
+        /// Who.
+        session: SessionId,
+        /// Which stay.
+        stay: u32,
+    },
+    /// A numbered frame that came for somebody who is no member any more.
+    Bounced {
+        /// Who.
+        session: SessionId,
+        /// With which epoch.
+        epoch: SessionEpoch,
+        /// What.
+        up: Up,
+    },
+    /// The member's connection broke the rules or made no progress.
+    Sever {
+        /// Who.
+        session: SessionId,
+        /// With which epoch.
+        epoch: SessionEpoch,
+        /// What to tell it.
+        code: CloseCode,
+    },
+    /// The member answered a call that the hub had opened.
+    Answered {
+        /// Who.
+        session: SessionId,
+        /// Which call.
+        call: CallId,
+        /// What.
+        payload: Bytes,
+    },
+    /// A call to this member was opened, or the last one closed.
+    Awaiting {
+        /// Who.
+        session: SessionId,
+        /// Whether any is open.
+        open: bool,
+    },
+    /// The object this member controls changed.
+    Avatar {
+        /// Who.
+        session: SessionId,
+        /// Which object, if any.
+        avatar: Option<ObjectId>,
+    },
+    /// A match started or ended.
+    Match {
+        /// Whether one is running now.
+        running: bool,
+    },
+    /// A callback panicked: this incarnation is done for.
+    Faulted {
+        /// The numbered frame that did it, if one did.
+        poisoned: Option<(SessionId, u64)>,
+        /// What the panic said.
+        text: String,
+    },
+    /// The zone has ended and its scope is deleted.
+    Ended,
+}

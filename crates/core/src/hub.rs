@@ -1,0 +1,388 @@
+//! The hub: connections, sessions and identity. It owns every session of its node, decides who may
+//! speak for which, sends each session's frames to the place where it is, and supervises the zones.
+//! It runs no game code and touches no socket.
+
+pub mod config;
+pub mod connection;
+
+mod attach;
+mod command;
+mod commit;
+mod deadline;
+mod frame;
+mod hello;
+mod own;
+mod place;
+mod recover;
+mod zones;
+
+use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
+
+use bytes::Bytes;
+use rejoin_wire::v1::{ClientFrame, CloseCode, Farewell, ServerFrame, server_frame};
+use rejoin_wire::{DecodeError, SharedFrame};
+
+pub use self::command::{Answer, Changes, Command, SessionConfig, SessionView};
+pub use self::config::{Admission, Duplicates, HubConfig, ZoneKind};
+pub use self::connection::{ConnectionState, FrameKind, Stage, Verdict, table};
+pub use self::recover::Recovered;
+
+use self::commit::Commits;
+use self::connection::{Connection, Phase};
+use self::deadline::Alarms;
+use self::zones::ZoneInfo;
+use crate::chance::Chance;
+use crate::event::Event;
+use crate::exchange::{Link, Native, ToHub, ToZone, ZoneName};
+use crate::id::{ConnectionId, OwnerEpoch, PlayerId, Revision, SessionEpoch, SessionId, ZoneId};
+use crate::mark::{Mark, hit};
+use crate::scope::{Batch, ScopeId};
+use crate::secret::SecretHash;
+use crate::session::{Serializer, Session};
+use crate::time::{Time, WallTime};
+
+/// What the hub is given.
+#[derive(Debug)]
+pub enum HubInput {
+    /// A transport link is up. Ids are never used twice.
+    Opened {
+        /// Its id.
+        connection: ConnectionId,
+        /// How its frames are written.
+        serializer: Serializer,
+    },
+    /// A frame came, or bytes that are none.
+    Received {
+        /// On which connection.
+        connection: ConnectionId,
+        /// What.
+        frame: Result<ClientFrame, DecodeError>,
+        /// Its encoded size, for the budget.
+        bytes: usize,
+    },
+    /// A transport link is gone.
+    Closed(ConnectionId),
+    /// Whether a signature is good.
+    Verified {
+        /// Whose.
+        connection: ConnectionId,
+        /// Whether.
+        good: bool,
+    },
+    /// The game's word on a player.
+    Admission {
+        /// Whose.
+        connection: ConnectionId,
+        /// Let in, or the reason why not.
+        verdict: Result<(), String>,
+    },
+    /// A scope is committed up to this revision.
+    Committed(ScopeId, Revision),
+    /// A zone's message.
+    FromZone(ZoneId, OwnerEpoch, ToHub),
+    /// Something from outside: the embedding game, an administrator.
+    Command {
+        /// Repeated in the answer.
+        ticket: u64,
+        /// What.
+        command: Command,
+    },
+    /// The wall clock, now and then.
+    Wall(WallTime),
+    /// Time has passed. All input that waits is fed before this.
+    Wake,
+}
+
+/// What the hub gives out, to be carried out in order.
+#[derive(Debug)]
+pub enum HubOutput {
+    /// Put this on a connection.
+    Send {
+        /// Which.
+        connection: ConnectionId,
+        /// What.
+        frame: SharedFrame,
+    },
+    /// Close a connection once everything before this is on it.
+    Close {
+        /// Which.
+        connection: ConnectionId,
+        /// The code for transports that carry one.
+        code: CloseCode,
+    },
+    /// Read nothing from a connection for a while.
+    Pause {
+        /// Which.
+        connection: ConnectionId,
+        /// How long.
+        wait: Duration,
+    },
+    /// Is this an Ed25519 signature of this text by this key?
+    Verify {
+        /// Whose question.
+        connection: ConnectionId,
+        /// The key.
+        public_key: [u8; 32],
+        /// What is signed.
+        text: Vec<u8>,
+        /// The signature.
+        signature: [u8; 64],
+    },
+    /// May this player come in?
+    AskAdmission {
+        /// Whose question.
+        connection: ConnectionId,
+        /// Who.
+        player: PlayerId,
+        /// What the client sent along.
+        payload: Bytes,
+    },
+    /// Run a session's disconnect callback.
+    RunCallback {
+        /// Whose.
+        session: SessionId,
+        /// Which.
+        callback: u64,
+    },
+    /// Tell a zone.
+    ToZone(ZoneId, OwnerEpoch, ToZone),
+    /// Open a zone's scope and start its machine.
+    OpenZone(Box<crate::zone::ZoneSpec>),
+    /// The zone's machine is not needed any more.
+    DropZone(ZoneId),
+    /// Commit this.
+    Commit(Batch),
+    /// Tell whoever listens.
+    Event(Event),
+    /// The answer to a command.
+    Answer {
+        /// The command's ticket.
+        ticket: u64,
+        /// What came of it.
+        answer: Answer,
+    },
+}
+
+/// What is kept of a player beyond its sessions.
+#[derive(Clone, Default)]
+pub(crate) struct Player {
+    pub secret: Option<SecretHash>,
+    /// Until when it is kept out; the end of time for ever.
+    pub banned_until: Option<WallTime>,
+    pub owner: OwnerEpoch,
+    pub revision: Revision,
+}
+
+/// The hub.
+pub struct Hub {
+    pub(crate) config: HubConfig,
+    pub(crate) chance: Chance,
+    pub(crate) connections: BTreeMap<ConnectionId, Connection>,
+    pub(crate) sessions: BTreeMap<SessionId, Session>,
+    /// Sessions that can be returned to, by player.
+    pub(crate) by_player: BTreeMap<PlayerId, Vec<SessionId>>,
+    pub(crate) players: BTreeMap<PlayerId, Player>,
+    pub(crate) zones: BTreeMap<ZoneId, ZoneInfo>,
+    pub(crate) alarms: Alarms,
+    pub(crate) commits: Commits,
+    pub(crate) out: VecDeque<HubOutput>,
+    pub(crate) wall: (Time, WallTime),
+    /// Zones of before are still being opened.
+    pub(crate) recovering: bool,
+    pub(crate) counts: HubCounts,
+}
+
+/// Figures of the hub; those that are called totals only grow.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct HubCounts {
+    /// Sessions that have begun.
+    pub sessions_total: u64,
+    /// Returns with nothing lost.
+    pub replayed_total: u64,
+    /// Returns with the whole state.
+    pub resynced_total: u64,
+    /// Connections that gave way to a newer one.
+    pub takeovers_total: u64,
+    /// Retired tokens that were shown.
+    pub retired_tokens_total: u64,
+    /// Answers to no open call.
+    pub unknown_answers_total: u64,
+    /// Frames heard.
+    pub frames_total: u64,
+}
+
+impl Hub {
+    /// Takes one input. Afterwards [`next_output`](Self::next_output) is drained.
+    pub fn handle(&mut self, now: Time, input: HubInput) {
+        self.note_stall(now);
+        match input {
+            HubInput::Opened { connection, serializer } => self.opened(now, connection, serializer),
+            HubInput::Received { connection, frame, bytes } => {
+                self.received(now, connection, frame, bytes);
+            }
+            HubInput::Closed(connection) => self.closed(now, connection),
+            HubInput::Verified { connection, good } => self.verified(now, connection, good),
+            HubInput::Admission { connection, verdict } => {
+                self.admission(now, connection, verdict);
+            }
+            HubInput::Committed(scope, revision) => self.committed(now, scope, revision),
+            HubInput::FromZone(zone, owner, message) => self.from_zone(now, zone, owner, message),
+            HubInput::Command { ticket, command } => self.command(now, ticket, command),
+            HubInput::Wall(wall) => self.set_wall(now, wall),
+            HubInput::Wake => self.wake(now),
+        }
+        self.settle_commits(now);
+    }
+
+    /// The next thing to carry out.
+    pub fn next_output(&mut self) -> Option<HubOutput> {
+        self.out.pop_front()
+    }
+
+    /// When it wants to be woken.
+    #[must_use]
+    pub fn next_deadline(&self) -> Option<Time> {
+        self.alarms.next()
+    }
+
+    /// Figures for metrics.
+    #[must_use]
+    pub fn counts(&self) -> HubCounts {
+        self.counts
+    }
+
+    /// Live sessions: held ones are not counted.
+    #[must_use]
+    pub fn active_count(&self) -> usize {
+        self.sessions.values().filter(|session| session.connection().is_some()).count()
+    }
+
+    /// All sessions.
+    pub fn sessions(&self) -> impl Iterator<Item = (SessionId, &Session)> {
+        self.sessions.iter().map(|(id, session)| (*id, session))
+    }
+
+    /// One session.
+    #[must_use]
+    pub fn session(&self, id: SessionId) -> Option<&Session> {
+        self.sessions.get(&id)
+    }
+
+    /// The state of a connection.
+    #[must_use]
+    pub fn connection_state(&self, connection: ConnectionId) -> ConnectionState {
+        let Some(known) = self.connections.get(&connection) else {
+            return ConnectionState::Disconnected;
+        };
+        match &known.phase {
+            Phase::Fenced | Phase::Closing => ConnectionState::Disconnecting,
+            Phase::Live { session, .. } => match self.sessions.get(session).map(|s| &s.place) {
+                Some(crate::session::Place::In(_)) => ConnectionState::InGame,
+                _ => ConnectionState::Connected,
+            },
+            _ => ConnectionState::Connecting,
+        }
+    }
+
+    /// Whether all that was running before the last crash runs again.
+    #[must_use]
+    pub fn is_ready(&self) -> bool {
+        self.commits.is_ready() && !self.recovering
+    }
+
+    pub(crate) fn push(&mut self, output: HubOutput) {
+        self.out.push_back(output);
+    }
+
+    pub(crate) fn send(&mut self, connection: ConnectionId, frame: server_frame::Frame) {
+        let frame = SharedFrame::new(&ServerFrame { frame: Some(frame) });
+        self.send_shared(connection, frame);
+    }
+
+    pub(crate) fn send_shared(&mut self, connection: ConnectionId, frame: SharedFrame) {
+        if let Some((session, _)) = self.connections.get(&connection).and_then(Connection::session)
+            && let Some(session) = self.sessions.get_mut(&session)
+        {
+            session.sent = session.sent.wrapping_add(1);
+        }
+        self.push(HubOutput::Send { connection, frame });
+    }
+
+    /// Says the last word on a connection and closes it. Its session is not touched.
+    pub(crate) fn close(
+        &mut self,
+        connection: ConnectionId,
+        code: CloseCode,
+        text: &str,
+        retry_after_ms: u32,
+    ) {
+        let Some(known) = self.connections.get_mut(&connection) else { return };
+        if matches!(known.phase, Phase::Closing) {
+            return;
+        }
+        known.phase = Phase::Closing;
+        known.attach = None;
+        known.waiting = Vec::new();
+        known.bounced = Vec::new();
+        let text = text.to_owned();
+        let farewell = Farewell { code: code.into(), text, retry_after_ms, addresses: Vec::new() };
+        self.send(connection, server_frame::Frame::Farewell(farewell));
+        self.push(HubOutput::Close { connection, code });
+    }
+
+    /// A connection broke the rules: only it is affected, and its session is held.
+    pub(crate) fn violation(
+        &mut self,
+        now: Time,
+        connection: ConnectionId,
+        code: CloseCode,
+        text: &str,
+    ) {
+        hit(match code {
+            CloseCode::OutOfState => Mark::OutOfState,
+            CloseCode::Flooded => Mark::Flooded,
+            _ => Mark::Malformed,
+        });
+        self.drop_connection(now, connection, code, text);
+    }
+
+    /// Closes a connection and, if it spoke for a session, drops that.
+    pub(crate) fn drop_connection(
+        &mut self,
+        now: Time,
+        connection: ConnectionId,
+        code: CloseCode,
+        text: &str,
+    ) {
+        let speaks_for = self.connections.get(&connection).and_then(Connection::session);
+        self.close(connection, code, text, 0);
+        if let Some((session, epoch)) = speaks_for {
+            self.dropped(now, session, epoch, connection, code);
+        }
+    }
+
+    pub(crate) fn link_of(&self, session: SessionId) -> Option<Link> {
+        let session = self.sessions.get(&session)?;
+        Some(Link { connection: session.connection()?, epoch: session.epoch })
+    }
+
+    /// Whether a connection has been welcomed for this epoch.
+    pub(crate) fn is_live(&self, connection: ConnectionId, of: SessionEpoch) -> bool {
+        let known = self.connections.get(&connection);
+        known.is_some_and(|known| matches!(known.phase, Phase::Live { epoch, .. } if epoch == of))
+    }
+
+    pub(crate) fn tell_zone(&mut self, zone: ZoneId, message: ToZone) {
+        if let Some(owner) = self.zones.get(&zone).and_then(ZoneInfo::owner) {
+            self.push(HubOutput::ToZone(zone, owner, message));
+        }
+    }
+
+    /// A native session says something in its zone.
+    pub(crate) fn say_native(&mut self, session: SessionId, message: Native) {
+        if let Some(zone) = self.sessions.get(&session).and_then(Session::zone) {
+            self.tell_zone(zone, ToZone::Native { session, message });
+        }
+    }
+}

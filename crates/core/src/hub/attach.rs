@@ -1,0 +1,415 @@
+//! Giving a connection its session: every decision of a login and a resume. A valid resume takes
+//! over at once, even while the old connection still looks alive; the new epoch and the next token
+//! are committed before the Welcome is shown, and the old connection is told after that, too.
+
+use rejoin_wire::v1::{CloseCode, Hello, Resume, Rung, RungReason, Welcome, hello};
+
+use super::Hub;
+use super::HubOutput;
+use super::commit::After;
+use super::config::Duplicates;
+use super::connection::{Claim, Gate, PendingAttach, Phase, ResumePoint};
+use crate::event::{EndCause, Event};
+use crate::exchange::{Attach, Hold, Link, ResumeFrom, ToZone};
+use crate::id::{ConnectionId, Leg, OwnerEpoch, Revision, SessionEpoch, SessionId};
+use crate::mark::{Mark, hit};
+use crate::outbox::{Outbox, Stretch};
+use crate::secret::Secret;
+use crate::session::token::{Presented, Tokens};
+use crate::session::{Flags, Identity, Latency, Place, Presence, Serializer, Session};
+use crate::time::{Time, millis_u32};
+use crate::timeline::{Timeline, What};
+
+impl Hub {
+    /// A hello has proven who it is from: what does it get?
+    pub(crate) fn decide_claim(&mut self, now: Time, id: ConnectionId, claim: Claim) {
+        // Read in the same step that makes the session live, on every login and resume.
+        if self.is_banned(now, claim.player) {
+            hit(Mark::Banned);
+            return self.refuse(id, CloseCode::Banned, "this player is banned");
+        }
+        match claim.hello.purpose.clone() {
+            Some(hello::Purpose::Resume(resume)) => self.decide_resume(now, id, claim, &resume),
+            Some(hello::Purpose::Login(login)) => self.decide_login(now, id, claim, login.fresh),
+            None => self.violation(now, id, CloseCode::Malformed, "a hello without a purpose"),
+        }
+    }
+
+    fn decide_resume(&mut self, now: Time, id: ConnectionId, claim: Claim, resume: &Resume) {
+        let session_id = SessionId(resume.session);
+        let known = self.sessions.get_mut(&session_id).filter(|session| session.ending.is_none());
+        let presented = Secret::from_slice(&resume.token)
+            .zip(known)
+            .map(|(token, session)| (session.tokens.present(&token), session));
+        match presented {
+            Some((Presented::Valid(number), session)) => {
+                if !session.tokens.is_newest(number) {
+                    hit(Mark::TokenOlder);
+                }
+                session.tokens.confirm(number);
+                let position = resume.position.as_ref();
+                let position = position.map(|p| (Leg::from_wire(p.leg), p.seq));
+                let point = ResumePoint {
+                    position: position.filter(|_| !resume.cold),
+                    oldest_unacked: resume.oldest_unacked.max(1),
+                };
+                self.begin_attach(now, id, session_id, claim, point, false);
+            }
+            Some((Presented::Retired, _)) => self.retired_token(now, id, session_id, &claim),
+            Some((Presented::Unknown, _)) | None => {
+                hit(Mark::SessionUnknown);
+                self.refuse(id, CloseCode::SessionUnknown, "unknown session or token");
+            }
+        }
+    }
+
+    /// Refused and counted; the live connection is not disturbed.
+    fn retired_token(&mut self, now: Time, id: ConnectionId, session_id: SessionId, claim: &Claim) {
+        hit(Mark::TokenRetired);
+        self.counts.retired_tokens_total += 1;
+        let at = self.wall(now);
+        let opened_at = self.connections.get(&id).map(|known| known.opened_at);
+        if let Some(session) = self.sessions.get_mut(&session_id) {
+            session.timeline.record(at, What::RetiredToken, 0);
+            // A hello that was under way when the token was confirmed is no theft, and neither is
+            // one that holds the player's key.
+            let stolen = opened_at.is_some_and(|at| at > session.confirmed_at) && !claim.signed;
+            if self.config.end_on_retired_token && stolen {
+                self.end(now, session_id, EndCause::Kicked);
+            }
+        }
+        // What the refusal rests on is a confirmation that must be committed by then.
+        let event = Event::RetiredToken { session: session_id };
+        self.after(session_id, After::Output(HubOutput::Event(event)));
+        self.refuse(id, CloseCode::TokenRetired, "this token is retired");
+    }
+
+    fn decide_login(&mut self, now: Time, id: ConnectionId, claim: Claim, fresh: bool) {
+        let theirs = self.by_player.get(&claim.player).cloned().unwrap_or_default();
+        let theirs: Vec<(SessionId, bool)> = theirs
+            .into_iter()
+            .filter_map(|id| self.sessions.get(&id).map(|session| (id, session)))
+            .filter(|(_, session)| session.ending.is_none())
+            .map(|(id, session)| (id, session.is_held()))
+            .collect();
+        let held = theirs.iter().rev().find(|(_, held)| *held).map(|(id, _)| *id);
+        let live = theirs.iter().filter(|(_, held)| !held).count();
+        let newest = theirs.last().map(|(id, _)| *id);
+        let found = match (self.config.duplicates, held) {
+            (Duplicates::RejectNew, _) if live > 0 => return self.logged_in_again(id),
+            (Duplicates::Allow(most), None) if live >= most as usize => {
+                return self.logged_in_again(id);
+            }
+            (Duplicates::TakeOver, _) => newest,
+            (_, held) => held,
+        };
+        match found {
+            Some(session) if fresh => {
+                hit(Mark::Superseded);
+                self.end(now, session, EndCause::Superseded);
+                self.new_session(now, id, claim, RungReason::Fresh);
+            }
+            Some(session) => {
+                hit(if held == Some(session) { Mark::FoundHeld } else { Mark::FoundLive });
+                let point = ResumePoint { position: None, oldest_unacked: 1 };
+                self.begin_attach(now, id, session, claim, point, true);
+            }
+            None => {
+                if live > 0 {
+                    hit(Mark::AllowedSeveral);
+                }
+                self.new_session(now, id, claim, RungReason::First);
+            }
+        }
+    }
+
+    fn logged_in_again(&mut self, id: ConnectionId) {
+        hit(Mark::LoggedInAgain);
+        self.refuse(id, CloseCode::LoggedInAgain, "this player is connected already");
+    }
+
+    fn new_session(&mut self, now: Time, id: ConnectionId, claim: Claim, reason: RungReason) {
+        if self.sessions.len() >= self.config.sessions_max {
+            hit(Mark::Full);
+            return self.refuse(id, CloseCode::Full, "no more sessions");
+        }
+        let Some(session_id) = self.next_session_id(now) else {
+            hit(Mark::NotReady);
+            return self.refuse(id, CloseCode::NotReady, "no session ids yet");
+        };
+        hit(Mark::SessionNew);
+        let hold = self.config.hold;
+        let session = self.blank_session(now, claim.player, claim.identity, hold);
+        self.add_session(now, session_id, session);
+        let (link, mut welcome) = self.take_connection(now, id, session_id, &claim, false);
+        welcome.rung = Rung::New.into();
+        welcome.reason = reason.into();
+        welcome.leg = Leg::first(1).to_wire();
+        let frame = rejoin_wire::v1::server_frame::Frame::Welcome(welcome);
+        self.after(session_id, After::Welcome(link, vec![super::own::shared(frame)]));
+    }
+
+    pub(crate) fn blank_session(
+        &mut self,
+        now: Time,
+        player: crate::id::PlayerId,
+        identity: Identity,
+        hold: Hold,
+    ) -> Session {
+        let mut outbox = Outbox::default();
+        outbox.append(Stretch::open(Leg::first(1)), self.config.outbox);
+        Session {
+            player,
+            identity,
+            epoch: SessionEpoch(0),
+            tokens: Tokens::default(),
+            presence: Presence::Preconnect,
+            place: Place::Nowhere,
+            leg: Leg::first(1),
+            last: 0,
+            applied: 0,
+            outbox,
+            hold,
+            serializer: Serializer::Protobuf,
+            flags: Flags::default(),
+            permissions: 0,
+            data: Default::default(),
+            avatar: None,
+            latency: Latency::default(),
+            disconnect_callback: None,
+            ending: None,
+            began: self.wall(now),
+            active_at: now,
+            confirmed_at: Time::ZERO,
+            received: 0,
+            sent: 0,
+            timeline: Timeline::default(),
+            calls: None,
+            owner: OwnerEpoch(1),
+            revision: Revision(0),
+            zone_lost: false,
+            outbox_dirty: true,
+        }
+    }
+
+    pub(crate) fn add_session(&mut self, now: Time, id: SessionId, mut session: Session) {
+        session.timeline.record(self.wall(now), What::Began, 0);
+        self.counts.sessions_total += 1;
+        let player = session.player;
+        self.by_player.entry(player).or_default().push(id);
+        self.sessions.insert(id, session);
+        self.start_idling(now, id);
+        self.start_lifetime(now, id);
+        self.touch(id);
+        let event = Event::PlayerConnected { session: id, player };
+        self.after(id, After::Output(HubOutput::Event(event)));
+    }
+
+    /// Hands a session to a connection: the fence, the next token, and what its Welcome will say.
+    fn take_connection(
+        &mut self,
+        now: Time,
+        id: ConnectionId,
+        session_id: SessionId,
+        claim: &Claim,
+        found: bool,
+    ) -> (Link, Welcome) {
+        self.take_over(now, session_id);
+        let hold_ms = self.hold_ms(session_id);
+        let serializer =
+            self.connections.get(&id).map(|known| known.serializer).unwrap_or_default();
+        let (mut number, mut token) = (None, None);
+        let mut epoch = SessionEpoch(0);
+        if let Some(session) = self.sessions.get_mut(&session_id) {
+            let issued = session.tokens.issue(&mut self.chance);
+            (number, token) = (Some(issued.0), Some(issued.1));
+            session.epoch = session.epoch.next();
+            session.presence = Presence::Here(id);
+            session.serializer = serializer;
+            session.active_at = now;
+            epoch = session.epoch;
+        }
+        let link = Link { connection: id, epoch };
+        if let Some(connection) = self.connections.get_mut(&id) {
+            connection.phase = Phase::Opening { session: session_id, epoch };
+            connection.unconfirmed = number;
+        }
+        self.touch(session_id);
+        self.start_beating(now, id);
+        let event = Event::SessionLinked { session: session_id, connection: id };
+        self.after(session_id, After::Output(HubOutput::Event(event)));
+        (link, self.draft_welcome(session_id, claim, token, hold_ms, found))
+    }
+
+    fn draft_welcome(
+        &self,
+        session_id: SessionId,
+        claim: &Claim,
+        token: Option<Secret>,
+        hold_ms: u32,
+        found: bool,
+    ) -> Welcome {
+        let Some(session) = self.sessions.get(&session_id) else { return Welcome::default() };
+        let reveal = |secret: &Secret| secret.reveal().to_vec().into();
+        Welcome {
+            session: session_id.0,
+            player: session.player.0.to_vec().into(),
+            epoch: session.epoch.0,
+            applied: session.applied,
+            token: token.as_ref().map(reveal).unwrap_or_default(),
+            secret: claim.minted.as_ref().map(reveal).unwrap_or_default(),
+            found,
+            hold_ms,
+            heartbeat_ms: millis_u32(self.config.heartbeat),
+            message_bytes_max: self.config.message_bytes_max,
+            window_frames: self.config.window_frames,
+            window_bytes: self.config.window_bytes,
+            capabilities: taken_capabilities(&claim.hello),
+            ..Welcome::default()
+        }
+    }
+
+    fn begin_attach(
+        &mut self,
+        now: Time,
+        id: ConnectionId,
+        session: SessionId,
+        claim: Claim,
+        point: ResumePoint,
+        found: bool,
+    ) {
+        let (link, welcome) = self.take_connection(now, id, session, &claim, found);
+        if let Some(connection) = self.connections.get_mut(&id) {
+            connection.attach = Some(Box::new(PendingAttach { point, welcome, found }));
+        }
+        self.after(session, After::Attach(link.epoch));
+    }
+
+    /// The connection that spoke for a session has no voice from here on.
+    fn take_over(&mut self, now: Time, session_id: SessionId) {
+        let at = self.wall(now);
+        let Some(session) = self.sessions.get_mut(&session_id) else { return };
+        let Some(old) = session.connection() else { return };
+        session.timeline.record(at, What::TakenOver, 0);
+        self.counts.takeovers_total += 1;
+        if let Some(connection) = self.connections.get_mut(&old) {
+            hit(match connection.phase {
+                Phase::Opening { .. } => Mark::TakenOverAttaching,
+                _ => Mark::TakenOver,
+            });
+            connection.phase = Phase::Fenced;
+            connection.attach = None;
+            connection.gate = Gate::default();
+            connection.waiting = Vec::new();
+            connection.bounced = Vec::new();
+        }
+        self.after(session_id, After::Close(old, CloseCode::TakenOver));
+        let event = Event::TakenOver { session: session_id, old };
+        self.after(session_id, After::Output(HubOutput::Event(event)));
+    }
+
+    /// The epoch is committed: the connection goes to where its session is.
+    pub(crate) fn attach_now(&mut self, now: Time, id: SessionId, epoch: SessionEpoch) {
+        let Some(link) = self.link_of(id).filter(|link| link.epoch == epoch) else {
+            return hit(Mark::StaleIgnored);
+        };
+        let pending = self.connections.get(&link.connection).and_then(|known| known.attach.clone());
+        let Some(pending) = pending else { return };
+        let Some(session) = self.sessions.get(&id) else { return };
+        let zone = match &session.place {
+            Place::Nowhere => return self.welcome_own(now, id, link, *pending),
+            Place::In(zone) => *zone,
+            Place::Joining(joining) => match joining.asked {
+                Some(_) => joining.zone,
+                // The zone is not open yet; this comes again right after it has been asked.
+                None => return,
+            },
+        };
+        if self.zones.get(&zone).and_then(super::zones::ZoneInfo::owner).is_none() {
+            // The zone is being opened again; this comes again when it is.
+            return;
+        }
+        let (from, backlog, leg) = resume_from(session, &pending);
+        let mut welcome = pending.welcome;
+        welcome.leg = leg;
+        if let Some(connection) = self.connections.get_mut(&link.connection) {
+            connection.phase = Phase::Live { session: id, epoch };
+        }
+        let attach = Attach {
+            session: id,
+            stay: session.leg.stay,
+            link,
+            from,
+            backlog,
+            oldest_unacked: if pending.found { 0 } else { pending.point.oldest_unacked },
+            welcome: Box::new(welcome),
+        };
+        self.tell_zone(zone, ToZone::Attach(Box::new(attach)));
+    }
+
+    /// A zone has given a connection its place.
+    pub(crate) fn attached(
+        &mut self,
+        now: Time,
+        id: SessionId,
+        epoch: SessionEpoch,
+        reason: RungReason,
+        replayed: u64,
+    ) {
+        let Some(link) = self.link_of(id).filter(|link| link.epoch == epoch) else { return };
+        if let Some(connection) = self.connections.get_mut(&link.connection) {
+            connection.attach = None;
+        }
+        self.returned(now, id, reason, replayed);
+    }
+
+    pub(crate) fn returned(&mut self, now: Time, id: SessionId, reason: RungReason, replayed: u64) {
+        let at = self.wall(now);
+        let Some(session) = self.sessions.get_mut(&id) else { return };
+        let rung = if reason == RungReason::Complete {
+            self.counts.replayed_total += 1;
+            let detail = u32::try_from(replayed).unwrap_or(u32::MAX);
+            session.timeline.record(at, What::Replayed, detail);
+            crate::event::Rung::Replayed(replayed)
+        } else {
+            self.counts.resynced_total += 1;
+            session.timeline.record(at, What::Resynced, reason as u32);
+            crate::event::Rung::Resynced(reason)
+        };
+        self.push(HubOutput::Event(Event::PlayerReturned { session: id, rung }));
+    }
+
+    pub(crate) fn hold_ms(&self, id: SessionId) -> u32 {
+        let Some(session) = self.sessions.get(&id) else { return 0 };
+        let zone = session.zone().and_then(|zone| self.zones.get(&zone));
+        match zone.map_or(session.hold, |zone| zone.hold) {
+            Hold::Timed(while_) | Hold::UntilMatchEnds(while_) => millis_u32(while_),
+            Hold::None => 0,
+        }
+    }
+}
+
+/// Where a member's stream goes on, what earlier legs still owe, and the leg that starts in.
+fn resume_from(
+    session: &Session,
+    pending: &PendingAttach,
+) -> (ResumeFrom, Vec<rejoin_wire::SharedFrame>, u64) {
+    let Some((leg, seq)) = pending.point.position else {
+        return (ResumeFrom::Lost(RungReason::Cold), Vec::new(), 0);
+    };
+    if leg.stay == session.leg.stay {
+        return (ResumeFrom::Position(leg, seq), Vec::new(), leg.to_wire());
+    }
+    if leg.stay > session.leg.stay {
+        return (ResumeFrom::Lost(RungReason::UnknownPosition), Vec::new(), 0);
+    }
+    match session.outbox.after(leg, seq) {
+        Some(backlog) => (ResumeFrom::Start, backlog, leg.to_wire()),
+        None => (ResumeFrom::Lost(RungReason::Overrun), Vec::new(), 0),
+    }
+}
+
+/// Version 1 has no capabilities beyond itself.
+fn taken_capabilities(_hello: &Hello) -> Vec<String> {
+    Vec::new()
+}

@@ -1,0 +1,358 @@
+//! What the embedding game and administrators can ask of the hub. Each command has a ticket, and
+//! its answer is given once what it rests on is committed.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use rejoin_wire::v1::{Call, Message, RefusalCode, down};
+
+use super::commit::{After, AfterPlayer};
+use super::deadline::Alarm;
+use super::{Hub, HubOutput};
+use crate::call::{CallFailed, Calls};
+use crate::event::EndCause;
+use crate::exchange::{Hold, Native, ToZone, ZoneName};
+use crate::id::{CallId, ObjectId, PlayerId, SessionEpoch, SessionId, ZoneId};
+use crate::mark::{Mark, hit};
+use crate::session::{Flags, Identity, Latency, Place, Presence, Serializer, Session};
+use crate::time::{Time, WallTime, millis_u32};
+
+/// How a session that the server starts begins.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct SessionConfig {
+    /// Whose it is; drawn at random if nobody's.
+    pub player: Option<PlayerId>,
+    /// The rest of its properties.
+    pub changes: Changes,
+}
+
+/// Properties that can be given at the start and changed while a session runs.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Changes {
+    /// How long it is held.
+    pub hold: Option<Hold>,
+    /// Arbitrary data of the game; set while it is in no zone, for a zone has it otherwise.
+    pub data: Option<Bytes>,
+    /// Runs once a drop.
+    pub disconnect_callback: Option<Option<u64>>,
+    /// Switches to set and to clear.
+    pub flags: Option<(Flags, bool)>,
+    /// What it may do.
+    pub permissions: Option<u32>,
+}
+
+/// Something asked from outside.
+#[derive(Clone, Debug)]
+pub enum Command {
+    /// Start a session that lives in the server.
+    StartSession(SessionConfig),
+    /// End a session.
+    EndSession(SessionId, EndCause),
+    /// Change a session's properties.
+    Configure(SessionId, Changes),
+    /// Say something to a session, wherever it is.
+    Send(SessionId, Bytes),
+    /// Ask a session something, wherever it is; the answer comes with this command's ticket.
+    Call(SessionId, Bytes, Duration),
+    /// A native session joins a zone, opening it if need be.
+    Join(SessionId, ZoneName, Bytes),
+    /// A native session leaves its zone.
+    Part(SessionId),
+    /// A native session says something in its zone.
+    Say(SessionId, Native),
+    /// Open a zone, if it is not open.
+    OpenZone(ZoneName),
+    /// End a zone.
+    EndZone(ZoneId),
+    /// Keep a player out until then, and end its sessions.
+    Ban(PlayerId, WallTime),
+    /// Let a player in again.
+    Unban(PlayerId),
+}
+
+/// What came of a command.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Answer {
+    /// A session was started.
+    Session(SessionId),
+    /// A zone is open or being opened.
+    Zone(ZoneId),
+    /// It is done.
+    Done,
+    /// The peer answered a call, or did not.
+    Called(Result<Bytes, CallFailed>),
+    /// There is no such session or zone.
+    Unknown,
+    /// It is refused.
+    Refused(RefusalCode),
+    /// No session can be started now.
+    Full,
+}
+
+/// A session as the outside may see it.
+#[derive(Clone, PartialEq, Debug)]
+pub struct SessionView {
+    /// Which.
+    pub id: SessionId,
+    /// Whose.
+    pub player: PlayerId,
+    /// Its epoch.
+    pub epoch: SessionEpoch,
+    /// Whether somebody is there.
+    pub presence: Presence,
+    /// The zone it is in.
+    pub zone: Option<ZoneId>,
+    /// How its messages are written.
+    pub serializer: Serializer,
+    /// Measured round trips.
+    pub latency: Latency,
+    /// How long it is held.
+    pub hold: Hold,
+    /// Switches.
+    pub flags: Flags,
+    /// What it may do.
+    pub permissions: u32,
+    /// The object its player controls.
+    pub avatar: Option<ObjectId>,
+    /// Game data.
+    pub data: Bytes,
+    /// Frames received and sent by the hub.
+    pub frames: (u32, u32),
+}
+
+impl Hub {
+    /// One session as the outside may see it.
+    #[must_use]
+    pub fn view(&self, id: SessionId) -> Option<SessionView> {
+        let session = self.sessions.get(&id)?;
+        Some(SessionView {
+            id,
+            player: session.player,
+            epoch: session.epoch,
+            presence: session.presence,
+            zone: session.zone(),
+            serializer: session.serializer,
+            latency: session.latency,
+            hold: session.hold,
+            flags: session.flags,
+            permissions: session.permissions,
+            avatar: session.avatar,
+            data: session.data.clone(),
+            frames: (session.received, session.sent),
+        })
+    }
+
+    pub(crate) fn command(&mut self, now: Time, ticket: u64, command: Command) {
+        let answer = match command {
+            Command::StartSession(config) => return self.start_native(now, ticket, config),
+            Command::EndSession(id, cause) => {
+                if self.sessions.contains_key(&id) {
+                    hit(Mark::Kicked);
+                    self.end(now, id, cause);
+                    Answer::Done
+                } else {
+                    Answer::Unknown
+                }
+            }
+            Command::Configure(id, changes) => match self.sessions.get_mut(&id) {
+                Some(session) => {
+                    apply(session, changes);
+                    self.touch(id);
+                    return self.answer_after(id, ticket, Answer::Done);
+                }
+                None => Answer::Unknown,
+            },
+            Command::Send(id, payload) => self.send_message(id, payload),
+            Command::Call(id, payload, deadline) => {
+                return self.open_call(now, id, ticket, payload, deadline);
+            }
+            Command::Join(id, name, payload) => {
+                return self.join_native(now, id, ticket, name, payload);
+            }
+            Command::Part(id) => self.part_native(id),
+            Command::Say(id, message) => {
+                self.say_native(id, message);
+                Answer::Done
+            }
+            Command::OpenZone(name) => match self.find_zone(now, &name, true, true) {
+                Ok(zone) => Answer::Zone(zone),
+                Err(code) => Answer::Refused(code),
+            },
+            Command::EndZone(zone) => {
+                if self.zones.contains_key(&zone) {
+                    self.tell_zone(zone, ToZone::End);
+                    Answer::Done
+                } else {
+                    Answer::Unknown
+                }
+            }
+            Command::Ban(player, until) => {
+                self.players.entry(player).or_default().banned_until = Some(until);
+                self.commit_player(player, AfterPlayer::Banned);
+                Answer::Done
+            }
+            Command::Unban(player) => {
+                self.players.entry(player).or_default().banned_until = None;
+                self.commit_player(player, AfterPlayer::Banned);
+                Answer::Done
+            }
+        };
+        self.push(HubOutput::Answer { ticket, answer });
+    }
+
+    /// The ban is committed: whatever the player has here ends.
+    pub(crate) fn end_all_of(&mut self, now: Time, player: PlayerId) {
+        if !self.is_banned(now, player) {
+            return;
+        }
+        for session in self.by_player.get(&player).cloned().unwrap_or_default() {
+            hit(Mark::Banned);
+            self.end(now, session, EndCause::Banned);
+        }
+    }
+
+    fn answer_after(&mut self, id: SessionId, ticket: u64, answer: Answer) {
+        self.after(id, After::Output(HubOutput::Answer { ticket, answer }));
+    }
+
+    fn start_native(&mut self, now: Time, ticket: u64, config: SessionConfig) {
+        let full = self.sessions.len() >= self.config.sessions_max;
+        let id = if full { None } else { self.next_session_id(now) };
+        let Some(id) = id else {
+            return self.push(HubOutput::Answer { ticket, answer: Answer::Full });
+        };
+        let player = config.player.unwrap_or_else(|| PlayerId(self.chance.bytes()));
+        let mut session = self.blank_session(now, player, Identity::Server, self.config.hold);
+        session.presence = Presence::Native;
+        session.serializer = Serializer::Native;
+        apply(&mut session, config.changes);
+        self.add_session(now, id, session);
+        self.answer_after(id, ticket, Answer::Session(id));
+    }
+
+    fn join_native(
+        &mut self,
+        now: Time,
+        id: SessionId,
+        ticket: u64,
+        name: ZoneName,
+        payload: Bytes,
+    ) {
+        let native = |s: &Session| s.presence == Presence::Native && s.ending.is_none();
+        let answer = match self.sessions.get(&id).filter(|session| native(session)) {
+            None => Answer::Unknown,
+            Some(session) if session.place != Place::Nowhere => {
+                Answer::Refused(RefusalCode::AlreadyJoined)
+            }
+            Some(_) => match self.find_zone(now, &name, true, true) {
+                Ok(zone) => {
+                    self.begin_join(now, id, zone, name, 0, payload);
+                    return self.answer_after(id, ticket, Answer::Zone(zone));
+                }
+                Err(code) => Answer::Refused(code),
+            },
+        };
+        self.push(HubOutput::Answer { ticket, answer });
+    }
+
+    fn part_native(&mut self, id: SessionId) -> Answer {
+        let Some(session) = self.sessions.get(&id) else { return Answer::Unknown };
+        match session.place {
+            Place::In(zone) => {
+                let (stay, cause) = (session.leg.stay, rejoin_wire::v1::PartCause::Asked);
+                self.tell_zone(zone, ToZone::Part { session: id, stay, cause });
+                Answer::Done
+            }
+            _ => Answer::Refused(RefusalCode::NotMember),
+        }
+    }
+
+    fn send_message(&mut self, id: SessionId, payload: Bytes) -> Answer {
+        let message = Message { payload, ..Message::default() };
+        self.say_anywhere(id, down::Body::Message(message))
+    }
+
+    /// Says something in the session's open leg, wherever that is.
+    fn say_anywhere(&mut self, id: SessionId, body: down::Body) -> Answer {
+        let Some(session) = self.sessions.get(&id) else { return Answer::Unknown };
+        match &session.place {
+            Place::Nowhere => self.say_own(id, body),
+            Place::In(zone) => {
+                let zone = *zone;
+                self.tell_zone(zone, ToZone::Say { session: id, body });
+            }
+            Place::Joining(_) => return Answer::Refused(RefusalCode::NotMember),
+        }
+        Answer::Done
+    }
+
+    fn open_call(
+        &mut self,
+        now: Time,
+        id: SessionId,
+        ticket: u64,
+        payload: Bytes,
+        deadline: Duration,
+    ) {
+        let Some(session) = self.sessions.get_mut(&id) else {
+            return self.push(HubOutput::Answer { ticket, answer: Answer::Unknown });
+        };
+        let key = Bytes::copy_from_slice(&ticket.to_be_bytes());
+        let call = session.calls.get_or_insert_default().open(key, now.after(deadline));
+        session.flags.set(Flags::AWAITING_RESPONSE, true);
+        self.alarms.set(now, deadline, Alarm::Call(id));
+        let body = Call {
+            call: CallId(call.0 | CallId::HUB).0,
+            payload,
+            deadline_ms: millis_u32(deadline),
+        };
+        self.say_anywhere(id, down::Body::Call(body));
+    }
+
+    pub(crate) fn calls_due(&mut self, now: Time, id: SessionId) {
+        let Some(session) = self.sessions.get_mut(&id) else { return };
+        let due = session.calls.as_mut().map(|calls| calls.expire(now)).unwrap_or_default();
+        for call in due {
+            hit(Mark::CallTimeout);
+            self.call_ended(id, &call.key, Err(CallFailed::Timeout));
+        }
+    }
+
+    /// A call from outside zones ended: its asker is told.
+    pub(crate) fn call_ended(
+        &mut self,
+        id: SessionId,
+        key: &Bytes,
+        result: Result<Bytes, CallFailed>,
+    ) {
+        if let Some(session) = self.sessions.get_mut(&id)
+            && session.calls.as_ref().is_none_or(|calls| calls.is_empty())
+        {
+            session.calls = None;
+            session.flags.set(Flags::AWAITING_RESPONSE, false);
+        }
+        if let Ok(ticket) = key[..].try_into() {
+            let ticket = u64::from_be_bytes(ticket);
+            self.push(HubOutput::Answer { ticket, answer: Answer::Called(result) });
+        }
+    }
+
+    pub(crate) fn fail_calls(&mut self, id: SessionId, mut calls: Box<Calls>) {
+        for call in calls.take_all() {
+            self.call_ended(id, &call.key, Err(CallFailed::Gone));
+        }
+    }
+}
+
+fn apply(session: &mut Session, changes: Changes) {
+    session.hold = changes.hold.unwrap_or(session.hold);
+    session.permissions = changes.permissions.unwrap_or(session.permissions);
+    session.disconnect_callback =
+        changes.disconnect_callback.unwrap_or(session.disconnect_callback);
+    if let Some(data) = changes.data {
+        session.data = data;
+    }
+    if let Some((flags, on)) = changes.flags {
+        session.flags.set(flags, on);
+    }
+}

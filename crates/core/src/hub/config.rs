@@ -1,0 +1,134 @@
+//! The settings of a hub. Every number a peer can press against has its name here.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use crate::budget::Rate;
+use crate::exchange::Hold;
+use crate::outbox::OutboxLimits;
+use crate::zone::ZoneConfig;
+
+/// What a second login of a player means.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Duplicates {
+    /// The newcomer takes the session over.
+    TakeOver,
+    /// The newcomer is refused while the other is connected.
+    RejectNew,
+    /// So many sessions at a time.
+    Allow(u32),
+}
+
+/// Whether the game is asked before a player is let in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Admission {
+    /// Nobody is asked: identity is enough.
+    Open,
+    /// The driver is asked and must answer within this time; no answer is a refusal.
+    Ask(Duration),
+}
+
+/// What the hub knows of a kind of zone.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ZoneKind {
+    /// How its zones run.
+    pub config: ZoneConfig,
+    /// A client's Join may open one.
+    pub client_may_create: bool,
+}
+
+/// How a hub runs.
+#[derive(Clone, PartialEq, Debug)]
+pub struct HubConfig {
+    /// Names this server answers to; a hello that names another is refused.
+    pub server_names: Vec<String>,
+    /// Guests by key.
+    pub keys: bool,
+    /// Guests by a secret that the server mints.
+    pub secrets: bool,
+    /// Players nobody can come back to without their token. For development.
+    pub anonymous: bool,
+    /// What a second login means.
+    pub duplicates: Duplicates,
+    /// Whether the game is asked.
+    pub admission: Admission,
+    /// A retired token that is shown ends its session. Off: it is refused and counted.
+    pub end_on_retired_token: bool,
+    /// How long a dropped session is held where its zone does not say otherwise.
+    pub hold: Hold,
+    /// From the challenge to the hello.
+    pub handshake: Duration,
+    /// Between two pings.
+    pub heartbeat: Duration,
+    /// Nothing heard for so long: the connection is gone.
+    pub silence: Duration,
+    /// No game message for so long while connected: the session ends. Zero: never.
+    pub idle: Duration,
+    /// A session ends at this age. Zero: never.
+    pub lifetime: Duration,
+    /// Waking up later than this is a stall: deadlines move by the gap.
+    pub stall: Duration,
+    /// Sessions at a time; more are refused `Full`.
+    pub sessions_max: usize,
+    /// Guests with a minted secret; more are refused `Full`.
+    pub guests_max: usize,
+    /// Messages of one connection.
+    pub messages: Rate,
+    /// Bytes of one connection.
+    pub bytes: Rate,
+    /// The largest message, for the Welcome; the decoder holds it.
+    pub message_bytes_max: u32,
+    /// Numbered frames a client may have unacknowledged.
+    pub window_frames: u32,
+    /// Their bytes.
+    pub window_bytes: u32,
+    /// What is kept for a session beside its zone.
+    pub outbox: OutboxLimits,
+    /// Open zones; a Join that would open more is refused.
+    pub zones_max: usize,
+    /// A zone that panics more often than this within `faults_within` is closed.
+    pub faults_max: u32,
+    /// See `faults_max`.
+    pub faults_within: Duration,
+    /// How long a client is told to wait when the hub is not ready.
+    pub retry_after: Duration,
+    /// Session ids that are reserved with one commit.
+    pub id_block: u64,
+    /// The kinds of zone there are.
+    pub kinds: BTreeMap<String, ZoneKind>,
+}
+
+impl Default for HubConfig {
+    fn default() -> Self {
+        Self {
+            server_names: ["localhost", "127.0.0.1", "[::1]"].map(str::to_owned).to_vec(),
+            keys: true,
+            secrets: true,
+            anonymous: false,
+            duplicates: Duplicates::TakeOver,
+            admission: Admission::Open,
+            end_on_retired_token: false,
+            hold: Hold::Timed(Duration::from_millis(5_000)),
+            handshake: Duration::from_millis(10_000),
+            heartbeat: Duration::from_millis(5_000),
+            silence: Duration::from_millis(12_500),
+            idle: Duration::from_millis(1_800_000),
+            lifetime: Duration::ZERO,
+            stall: Duration::from_millis(1_000),
+            sessions_max: 1_000_000,
+            guests_max: 1_000_000,
+            messages: Rate { per_second: 60, burst: 120 },
+            bytes: Rate { per_second: 64 << 10, burst: 256 << 10 },
+            message_bytes_max: 64 << 10,
+            window_frames: 256,
+            window_bytes: 256 << 10,
+            outbox: OutboxLimits { frames_max: 1_024, bytes_max: 256 << 10, legs_max: 16 },
+            zones_max: 10_000,
+            faults_max: 3,
+            faults_within: Duration::from_millis(5_000),
+            retry_after: Duration::from_millis(250),
+            id_block: 1 << 16,
+            kinds: BTreeMap::new(),
+        }
+    }
+}

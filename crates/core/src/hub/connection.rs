@@ -1,0 +1,241 @@
+//! One connection as the hub sees it, and the table that decides which frame may stand in which of
+//! its states. A connection can die at any byte; it never decides anything about its session.
+
+use rejoin_wire::v1::{ClientFrame, Hello, Up, Welcome, client_frame};
+
+use crate::budget::Budget;
+use crate::id::{ConnectionId, SessionEpoch, SessionId, ZoneId};
+use crate::secret::Secret;
+use crate::session::token::TokenNumber;
+use crate::session::{Identity, Serializer};
+use crate::time::Time;
+
+/// The states that a connection shows to the outside.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum ConnectionState {
+    /// It has been challenged and is not let in yet.
+    Connecting,
+    /// It speaks for a session that is in no zone.
+    Connected,
+    /// It speaks for a session in a zone.
+    InGame,
+    /// It has been told its last word.
+    Disconnecting,
+    /// It is gone.
+    Disconnected,
+}
+
+/// Kinds of client frames, as the table knows them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum FrameKind {
+    /// The answer to the challenge.
+    Hello,
+    /// Numbered.
+    Up,
+    /// Unreliable.
+    Loose,
+    /// An acknowledgement.
+    Ack,
+    /// Are you there?
+    Ping,
+    /// Yes.
+    Pong,
+}
+
+impl FrameKind {
+    /// All kinds.
+    pub const ALL: [Self; 6] =
+        [Self::Hello, Self::Up, Self::Loose, Self::Ack, Self::Ping, Self::Pong];
+
+    /// The kind of a frame.
+    #[must_use]
+    pub fn of(frame: &ClientFrame) -> Option<Self> {
+        Some(match frame.frame.as_ref()? {
+            client_frame::Frame::Hello(_) => Self::Hello,
+            client_frame::Frame::Up(_) => Self::Up,
+            client_frame::Frame::Loose(_) => Self::Loose,
+            client_frame::Frame::Ack(_) => Self::Ack,
+            client_frame::Frame::Ping(_) => Self::Ping,
+            client_frame::Frame::Pong(_) => Self::Pong,
+        })
+    }
+}
+
+/// What the table says.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Verdict {
+    /// It is heard.
+    Take,
+    /// It breaks the rules: the connection is closed `OutOfState`.
+    Violation,
+    /// It comes too late to matter.
+    Ignore,
+}
+
+/// The stages of a connection, as the table knows them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Stage {
+    /// Challenged; nothing heard yet.
+    AwaitingHello,
+    /// The hello is being decided: nothing may come before the Welcome.
+    Deciding,
+    /// Welcomed.
+    Live,
+    /// Told its last word.
+    Closing,
+}
+
+impl Stage {
+    /// All stages.
+    pub const ALL: [Self; 4] = [Self::AwaitingHello, Self::Deciding, Self::Live, Self::Closing];
+}
+
+/// Every frame in every stage. There is no other place where this is decided.
+#[must_use]
+pub fn table(stage: Stage, frame: FrameKind) -> Verdict {
+    use FrameKind as F;
+    match (stage, frame) {
+        (Stage::AwaitingHello, F::Hello) => Verdict::Take,
+        (Stage::AwaitingHello, F::Up | F::Loose | F::Ack | F::Ping | F::Pong) => Verdict::Violation,
+        (Stage::Deciding, F::Hello | F::Up | F::Loose | F::Ack | F::Ping | F::Pong) => {
+            Verdict::Violation
+        }
+        (Stage::Live, F::Hello) => Verdict::Violation,
+        (Stage::Live, F::Up | F::Loose | F::Ack | F::Ping | F::Pong) => Verdict::Take,
+        (Stage::Closing, F::Hello | F::Up | F::Loose | F::Ack | F::Ping | F::Pong) => {
+            Verdict::Ignore
+        }
+    }
+}
+
+/// Who a hello has proven to be.
+#[derive(Clone)]
+pub(crate) struct Claim {
+    pub hello: Hello,
+    pub player: crate::id::PlayerId,
+    pub identity: Identity,
+    /// A secret that was minted for this login.
+    pub minted: Option<Secret>,
+    /// The key's signature has been verified.
+    pub signed: bool,
+}
+
+/// Where a resuming client says it is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct ResumePoint {
+    /// None: without streams.
+    pub position: Option<(crate::id::Leg, u64)>,
+    pub oldest_unacked: u64,
+}
+
+/// What is needed to give a connection its place, until it has it.
+#[derive(Clone)]
+pub(crate) struct PendingAttach {
+    pub point: ResumePoint,
+    pub welcome: Welcome,
+    /// A login found the session: it says nothing about its own numbers.
+    pub found: bool,
+}
+
+/// Why numbered frames must wait; nothing: they need not.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Gate {
+    /// The session's new place has not been told of it yet.
+    pub moving: bool,
+    /// The zone still has frames of an earlier stay to give back.
+    pub settling: Option<(ZoneId, u32)>,
+}
+
+impl Gate {
+    pub(crate) fn is_open(self) -> bool {
+        self == Self::default()
+    }
+}
+
+/// The hub's side of a connection.
+pub(crate) enum Phase {
+    AwaitingHello,
+    /// A signature is being verified, or the game is being asked.
+    Verifying(Box<Claim>),
+    Admitting(Box<Claim>),
+    /// The session's scope is being committed.
+    Opening {
+        session: SessionId,
+        epoch: SessionEpoch,
+    },
+    /// The Welcome is on its way.
+    Live {
+        session: SessionId,
+        epoch: SessionEpoch,
+    },
+    /// A newer connection has its session; it is told once that is committed.
+    Fenced,
+    Closing,
+}
+
+/// A connection.
+pub(crate) struct Connection {
+    pub phase: Phase,
+    pub serializer: Serializer,
+    pub opened_at: Time,
+    pub nonce: [u8; 32],
+    pub heard_at: Time,
+    /// A ping that has not been answered: its nonce and when it was sent.
+    pub ping: Option<(u64, Time)>,
+    pub messages: Budget,
+    pub bytes: Budget,
+    /// The token of its Welcome, until its first frame confirms it.
+    pub unconfirmed: Option<TokenNumber>,
+    pub attach: Option<Box<PendingAttach>>,
+    pub gate: Gate,
+    /// Frames that a zone gave back, then those that came meanwhile.
+    pub bounced: Vec<Up>,
+    pub waiting: Vec<Up>,
+}
+
+impl Connection {
+    pub(crate) fn new(now: Time, serializer: Serializer, nonce: [u8; 32]) -> Self {
+        Self {
+            phase: Phase::AwaitingHello,
+            serializer,
+            opened_at: now,
+            nonce,
+            heard_at: now,
+            ping: None,
+            messages: Budget::default(),
+            bytes: Budget::default(),
+            unconfirmed: None,
+            attach: None,
+            gate: Gate::default(),
+            bounced: Vec::new(),
+            waiting: Vec::new(),
+        }
+    }
+
+    pub(crate) fn stage(&self) -> Stage {
+        match self.phase {
+            Phase::AwaitingHello => Stage::AwaitingHello,
+            Phase::Verifying(_) | Phase::Admitting(_) | Phase::Opening { .. } => Stage::Deciding,
+            Phase::Live { .. } => Stage::Live,
+            Phase::Fenced | Phase::Closing => Stage::Closing,
+        }
+    }
+
+    /// The session it speaks for, once it does.
+    pub(crate) fn session(&self) -> Option<(SessionId, SessionEpoch)> {
+        match self.phase {
+            Phase::Opening { session, epoch } | Phase::Live { session, epoch } => {
+                Some((session, epoch))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// A connection's id and the session it speaks for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Speaker {
+    pub connection: ConnectionId,
+    pub session: SessionId,
+    pub epoch: SessionEpoch,
+}

@@ -1,0 +1,250 @@
+//! Time at the hub: handshakes, heartbeats, holds, idleness and lifetimes. Deadlines are kept in
+//! service time, which stands still while the process could not run: after a stall everybody has
+//! as much left as before it. At equal instants input comes before expiry, because the driver feeds
+//! waiting input before it wakes the hub.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use rejoin_wire::v1::{CloseCode, Ping, server_frame};
+
+use super::Hub;
+use super::connection::{Connection, Phase};
+use crate::event::{EndCause, Event};
+use crate::exchange::Hold;
+use crate::id::{ConnectionId, SessionEpoch, SessionId};
+use crate::mark::{Mark, hit};
+use crate::session::{Place, Presence};
+use crate::time::{Time, WallTime};
+
+/// What a deadline is about. Each is looked at again when it comes: nothing is ever cancelled.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Alarm {
+    Handshake(ConnectionId),
+    Admission(ConnectionId),
+    Beat(ConnectionId),
+    Silence(ConnectionId),
+    /// The hold that began when this epoch was lost.
+    Hold(SessionId, SessionEpoch),
+    Idle(SessionId),
+    Lifetime(SessionId),
+    Call(SessionId),
+}
+
+/// All deadlines, in service time.
+#[derive(Debug, Default)]
+pub(crate) struct Alarms {
+    due: BTreeSet<(Time, Alarm)>,
+    /// How long the process could not run, all in all.
+    stalled: Duration,
+}
+
+impl Alarms {
+    pub(crate) fn set(&mut self, now: Time, in_: Duration, alarm: Alarm) {
+        let at = self.service(now).after(in_);
+        self.due.insert((at, alarm));
+    }
+
+    pub(crate) fn next(&self) -> Option<Time> {
+        self.due.first().map(|(at, _)| at.after(self.stalled))
+    }
+
+    fn service(&self, now: Time) -> Time {
+        Time(now.0.saturating_sub(crate::time::micros(self.stalled)))
+    }
+
+    fn take(&mut self, now: Time) -> Option<Alarm> {
+        let service = self.service(now);
+        self.due.first().filter(|(at, _)| *at <= service)?;
+        self.due.pop_first().map(|(_, alarm)| alarm)
+    }
+}
+
+impl Hub {
+    /// Woken much later than asked for: everything that waited gets the gap.
+    pub(crate) fn note_stall(&mut self, now: Time) {
+        let Some(next) = self.alarms.next() else { return };
+        let late = now.since(next);
+        if late > self.config.stall {
+            hit(Mark::Stalled);
+            self.alarms.stalled += late;
+            for connection in self.connections.values_mut() {
+                connection.heard_at = connection.heard_at.after(late);
+            }
+            for session in self.sessions.values_mut() {
+                session.active_at = session.active_at.after(late);
+            }
+        }
+    }
+
+    pub(crate) fn wake(&mut self, now: Time) {
+        while let Some(alarm) = self.alarms.take(now) {
+            match alarm {
+                Alarm::Handshake(connection) => self.handshake_due(now, connection),
+                Alarm::Admission(connection) => self.admission_due(now, connection),
+                Alarm::Beat(connection) => self.beat(now, connection),
+                Alarm::Silence(connection) => self.silence_due(now, connection),
+                Alarm::Hold(session, epoch) => self.hold_due(now, session, epoch),
+                Alarm::Idle(session) => self.idle_due(now, session),
+                Alarm::Lifetime(session) => self.lifetime_due(now, session),
+                Alarm::Call(session) => self.calls_due(now, session),
+            }
+        }
+    }
+
+    fn handshake_due(&mut self, now: Time, connection: ConnectionId) {
+        let waiting = |known: &Connection| matches!(known.phase, Phase::AwaitingHello);
+        if self.connections.get(&connection).is_some_and(waiting) {
+            hit(Mark::HandshakeTimeout);
+            self.drop_connection(now, connection, CloseCode::HandshakeTimeout, "no hello in time");
+        }
+    }
+
+    /// Starts the heartbeat of a connection, at a random point of its first interval.
+    pub(crate) fn start_beating(&mut self, now: Time, connection: ConnectionId) {
+        let interval = crate::time::micros(self.config.heartbeat);
+        let first = Duration::from_micros(self.chance.below(interval.max(1)));
+        self.alarms.set(now, first, Alarm::Beat(connection));
+        self.alarms.set(now, self.config.silence, Alarm::Silence(connection));
+    }
+
+    fn beat(&mut self, now: Time, connection: ConnectionId) {
+        let nonce = u64::from_le_bytes(self.chance.bytes());
+        let Some(known) = self.connections.get_mut(&connection) else { return };
+        if !matches!(known.phase, Phase::Live { .. }) {
+            if matches!(known.phase, Phase::Opening { .. }) {
+                self.alarms.set(now, self.config.heartbeat, Alarm::Beat(connection));
+            }
+            return;
+        }
+        known.ping = Some((nonce, now));
+        self.send(connection, server_frame::Frame::Ping(Ping { nonce }));
+        self.alarms.set(now, self.config.heartbeat, Alarm::Beat(connection));
+    }
+
+    fn silence_due(&mut self, now: Time, connection: ConnectionId) {
+        let Some(known) = self.connections.get(&connection) else { return };
+        if matches!(known.phase, Phase::Fenced | Phase::Closing) {
+            return;
+        }
+        let quiet = now.since(known.heard_at);
+        if quiet >= self.config.silence {
+            hit(Mark::HeartbeatLost);
+            self.drop_connection(now, connection, CloseCode::HeartbeatLost, "nothing heard");
+        } else {
+            let rest = self.config.silence - quiet;
+            self.alarms.set(now, rest, Alarm::Silence(connection));
+        }
+    }
+
+    /// A session lost its connection: how long is it waited for?
+    pub(crate) fn start_hold(&mut self, now: Time, id: SessionId) {
+        let Some(session) = self.sessions.get(&id) else { return };
+        let zone = match &session.place {
+            Place::In(zone) => self.zones.get(zone),
+            _ => None,
+        };
+        let running = zone.is_some_and(|zone| zone.match_running);
+        let hold = zone.map_or(session.hold, |zone| zone.hold);
+        let epoch = session.epoch;
+        let while_ = match hold {
+            Hold::Timed(while_) => Some(while_),
+            Hold::UntilMatchEnds(_) if running => None,
+            Hold::UntilMatchEnds(while_) => Some(while_),
+            Hold::None => {
+                hit(Mark::HoldNone);
+                return self.end(now, id, EndCause::HoldEnded);
+            }
+        };
+        let until = while_.map(|while_| {
+            self.alarms.set(now, while_, Alarm::Hold(id, epoch));
+            now.after(while_)
+        });
+        if let Some(session) = self.sessions.get_mut(&id) {
+            session.presence = Presence::Away(until);
+        }
+    }
+
+    fn hold_due(&mut self, now: Time, id: SessionId, epoch: SessionEpoch) {
+        let held = self.sessions.get(&id).is_some_and(|session| {
+            session.epoch == epoch && matches!(session.presence, Presence::Away(Some(_)))
+        });
+        if !held {
+            // Somebody came back: this timer belongs to an earlier drop.
+            return hit(Mark::StaleIgnored);
+        }
+        self.hold_ended(now, id);
+    }
+
+    pub(crate) fn hold_ended(&mut self, now: Time, id: SessionId) {
+        hit(Mark::HoldEnded);
+        let event = super::HubOutput::Event(Event::HoldEnded { session: id });
+        self.after(id, super::commit::After::Output(event));
+        self.end(now, id, EndCause::HoldEnded);
+    }
+
+    /// The match of a zone ended: holds that waited for that end with it.
+    pub(crate) fn match_ended(&mut self, now: Time, zone: crate::id::ZoneId) {
+        let waiting: Vec<SessionId> = self
+            .sessions
+            .iter()
+            .filter(|(_, s)| s.place == Place::In(zone) && s.presence == Presence::Away(None))
+            .map(|(id, _)| *id)
+            .collect();
+        for session in waiting {
+            hit(Mark::HoldMatchEnded);
+            self.hold_ended(now, session);
+        }
+    }
+
+    /// One alarm a session for its whole life: it looks at the last activity when it comes.
+    pub(crate) fn start_idling(&mut self, now: Time, id: SessionId) {
+        if !self.config.idle.is_zero() {
+            self.alarms.set(now, self.config.idle, Alarm::Idle(id));
+        }
+    }
+
+    fn idle_due(&mut self, now: Time, id: SessionId) {
+        let Some(session) = self.sessions.get(&id) else { return };
+        if session.connection().is_none() {
+            return self.start_idling(now, id);
+        }
+        let quiet = now.since(session.active_at);
+        if quiet >= self.config.idle {
+            hit(Mark::Idle);
+            self.end(now, id, EndCause::Idle);
+        } else {
+            self.alarms.set(now, self.config.idle - quiet, Alarm::Idle(id));
+        }
+    }
+
+    pub(crate) fn start_lifetime(&mut self, now: Time, id: SessionId) {
+        if self.config.lifetime.is_zero() {
+            return;
+        }
+        let Some(session) = self.sessions.get(&id) else { return };
+        let age = Duration::from_millis(self.wall(now).0.saturating_sub(session.began.0));
+        let rest = self.config.lifetime.saturating_sub(age);
+        self.alarms.set(now, rest, Alarm::Lifetime(id));
+    }
+
+    fn lifetime_due(&mut self, now: Time, id: SessionId) {
+        if self.sessions.contains_key(&id) {
+            hit(Mark::Lifetime);
+            self.end(now, id, EndCause::Lifetime);
+        }
+    }
+
+    pub(crate) fn set_wall(&mut self, now: Time, wall: WallTime) {
+        // It never runs backwards: bans and lifetimes must not come back to life.
+        let known = self.wall(now);
+        self.wall = (now, wall.max(known));
+    }
+
+    /// The wall clock, as far as it is known.
+    pub(crate) fn wall(&self, now: Time) -> WallTime {
+        let (at, wall) = self.wall;
+        let since = u64::try_from(now.since(at).as_millis()).unwrap_or(u64::MAX);
+        WallTime(wall.0.saturating_add(since))
+    }
+}

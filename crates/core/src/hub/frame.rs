@@ -1,0 +1,262 @@
+//! Frames on their way in: decoded, allowed by the table, within the budget, and then to the place
+//! where the session is. Throttling delays reading; it never drops a numbered frame.
+
+use std::time::Duration;
+
+use rejoin_wire::DecodeError;
+use rejoin_wire::v1::{
+    Challenge, ClientFrame, CloseCode, Loose, Notice, NoticeCode, Ping, Pong, Position, Up,
+    client_frame, server_frame,
+};
+
+use super::connection::{Connection, FrameKind, Phase, Speaker, Stage, Verdict, table};
+use super::deadline::Alarm;
+use super::{Hub, HubOutput};
+use crate::event::Event;
+use crate::exchange::ToZone;
+use crate::id::{ConnectionId, Leg, SessionEpoch, SessionId};
+use crate::mark::{Mark, hit};
+use crate::session::{Place, Serializer};
+use crate::time::{Time, millis_u32};
+
+impl Hub {
+    pub(crate) fn opened(&mut self, now: Time, id: ConnectionId, serializer: Serializer) {
+        if self.connections.last_key_value().is_some_and(|(last, _)| *last >= id) {
+            // A driver that gives an id twice has a bug; the newcomer is not worth an old one.
+            return hit(Mark::StaleIgnored);
+        }
+        let nonce = self.chance.bytes();
+        self.connections.insert(id, Connection::new(now, serializer, nonce));
+        self.alarms.set(now, self.config.handshake, Alarm::Handshake(id));
+        let challenge = Challenge {
+            nonce: nonce.to_vec().into(),
+            version_min: rejoin_wire::VERSION,
+            version_max: rejoin_wire::VERSION,
+            server_name: self.config.server_names.first().cloned().unwrap_or_default(),
+        };
+        self.send(id, server_frame::Frame::Challenge(challenge));
+    }
+
+    pub(crate) fn closed(&mut self, now: Time, id: ConnectionId) {
+        let Some(connection) = self.connections.remove(&id) else { return };
+        if let Some((session, epoch)) = connection.session() {
+            self.dropped(now, session, epoch, id, CloseCode::Unspecified);
+        }
+    }
+
+    pub(crate) fn received(
+        &mut self,
+        now: Time,
+        id: ConnectionId,
+        frame: Result<ClientFrame, DecodeError>,
+        bytes: usize,
+    ) {
+        let Some(connection) = self.connections.get_mut(&id) else { return };
+        connection.heard_at = now;
+        self.counts.frames_total += 1;
+        let frame = match frame {
+            Ok(frame) => frame,
+            Err(_) if connection.stage() == Stage::Closing => return,
+            Err(error) => {
+                return self.violation(now, id, error.close_code(), &error.to_string());
+            }
+        };
+        let Some(kind) = FrameKind::of(&frame) else {
+            return self.violation(now, id, CloseCode::Malformed, "an empty frame");
+        };
+        match table(connection.stage(), kind) {
+            Verdict::Take => {}
+            Verdict::Ignore => return,
+            Verdict::Violation => {
+                return self.violation(now, id, CloseCode::OutOfState, "not now");
+            }
+        }
+        self.charge(now, id, bytes);
+        self.confirm_token(now, id);
+        match frame.frame {
+            Some(client_frame::Frame::Hello(hello)) => self.hello(now, id, hello),
+            Some(client_frame::Frame::Up(up)) => self.up(now, id, up),
+            Some(client_frame::Frame::Loose(loose)) => self.loose(now, id, loose),
+            Some(client_frame::Frame::Ack(position)) => self.ack(now, id, position),
+            Some(client_frame::Frame::Ping(Ping { nonce })) => {
+                self.send(id, server_frame::Frame::Pong(Pong { nonce }));
+            }
+            Some(client_frame::Frame::Pong(Pong { nonce })) => self.pong(now, id, nonce),
+            None => {}
+        }
+    }
+
+    /// Charges the budget and delays reading when it is overdrawn.
+    fn charge(&mut self, now: Time, id: ConnectionId, bytes: usize) {
+        let (messages, rate_bytes) = (self.config.messages, self.config.bytes);
+        let Some(connection) = self.connections.get_mut(&id) else { return };
+        let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
+        let wait = connection
+            .messages
+            .spend(now, 1, messages)
+            .max(connection.bytes.spend(now, bytes, rate_bytes));
+        if let Some(wait) = wait {
+            hit(Mark::Throttled);
+            self.throttle(id, wait);
+        }
+    }
+
+    fn throttle(&mut self, connection: ConnectionId, wait: Duration) {
+        let code = NoticeCode::Throttled.into();
+        let notice = Notice { code, text: String::new(), wait_ms: millis_u32(wait) };
+        self.send(connection, server_frame::Frame::Notice(notice));
+        self.push(HubOutput::Pause { connection, wait });
+        self.push(HubOutput::Event(Event::Throttled { connection }));
+    }
+
+    /// The first frame after a Welcome says that its token is stored.
+    fn confirm_token(&mut self, now: Time, id: ConnectionId) {
+        let Some(connection) = self.connections.get_mut(&id) else { return };
+        let Phase::Live { session: id, .. } = connection.phase else { return };
+        let Some(token) = connection.unconfirmed.take() else { return };
+        if let Some(session) = self.sessions.get_mut(&id)
+            && session.tokens.confirm(token)
+        {
+            hit(Mark::TokenConfirmed);
+            session.confirmed_at = now;
+            self.touch(id);
+        }
+    }
+
+    fn pong(&mut self, now: Time, id: ConnectionId, nonce: u64) {
+        let Some(connection) = self.connections.get_mut(&id) else { return };
+        let Some((_, sent)) = connection.ping.take_if(|(expected, _)| *expected == nonce) else {
+            return;
+        };
+        let Some((session, _)) = connection.session() else { return };
+        if let Some(session) = self.sessions.get_mut(&session) {
+            session.latency.measure(now.since(sent));
+        }
+    }
+
+    pub(crate) fn speaker(&self, id: ConnectionId) -> Option<Speaker> {
+        match self.connections.get(&id)?.phase {
+            Phase::Live { session, epoch } => Some(Speaker { connection: id, session, epoch }),
+            _ => None,
+        }
+    }
+
+    fn up(&mut self, now: Time, id: ConnectionId, up: Up) {
+        let Some(speaker) = self.speaker(id) else { return };
+        if let Some(session) = self.sessions.get_mut(&speaker.session) {
+            session.active_at = now;
+            session.received = session.received.wrapping_add(1);
+        }
+        let limit = self.config.window_frames as usize;
+        let Some(connection) = self.connections.get_mut(&id) else { return };
+        if !connection.gate.is_open() {
+            hit(Mark::Waited);
+            if connection.waiting.len() + connection.bounced.len() >= limit {
+                return self.violation(now, id, CloseCode::Flooded, "more than the window");
+            }
+            return connection.waiting.push(up);
+        }
+        self.route(now, speaker, up);
+    }
+
+    /// Brings a numbered frame to where the session is.
+    pub(crate) fn route(&mut self, now: Time, speaker: Speaker, up: Up) {
+        let Speaker { session, epoch, .. } = speaker;
+        match self.sessions.get(&session).map(|session| &session.place) {
+            Some(Place::Nowhere) => self.consume(now, speaker, up),
+            Some(Place::In(zone)) => {
+                let zone = *zone;
+                self.tell_zone(zone, ToZone::Up { session, epoch, up });
+            }
+            Some(Place::Joining(joining)) => {
+                let zone = joining.zone;
+                self.tell_zone(zone, ToZone::Up { session, epoch, up });
+            }
+            None => {}
+        }
+    }
+
+    fn loose(&mut self, now: Time, id: ConnectionId, loose: Loose) {
+        let Some(Speaker { session, epoch, .. }) = self.speaker(id) else { return };
+        let Some(known) = self.sessions.get_mut(&session) else { return };
+        known.active_at = now;
+        match known.place {
+            Place::In(zone) => {
+                let leg = Leg::from_wire(loose.leg);
+                let payload = loose.payload;
+                self.tell_zone(zone, ToZone::Loose { session, epoch, leg, payload });
+            }
+            _ => hit(Mark::LooseDropped),
+        }
+    }
+
+    fn ack(&mut self, now: Time, id: ConnectionId, position: Position) {
+        let Some(Speaker { session, epoch, .. }) = self.speaker(id) else { return };
+        let Some(known) = self.sessions.get_mut(&session) else { return };
+        let (leg, seq) = (Leg::from_wire(position.leg), position.seq);
+        if leg.stay > known.leg.stay {
+            hit(Mark::AckAhead);
+            return self.drop_connection(now, id, CloseCode::AckAhead, "a leg that is not yours");
+        }
+        if leg.stay == known.leg.stay
+            && let Some(zone) = known.zone()
+        {
+            // Somebody who hears the open leg has everything before it.
+            if !known.outbox.is_empty() {
+                known.outbox_dirty = true;
+            }
+            known.outbox.clear();
+            return self.tell_zone(zone, ToZone::Ack { session, epoch, leg, seq });
+        }
+        if known.outbox.acknowledge(leg, seq) {
+            known.outbox_dirty = true;
+        } else {
+            hit(Mark::AckAhead);
+            self.drop_connection(now, id, CloseCode::AckAhead, "more than was said");
+        }
+    }
+
+    /// A zone gives back a frame of somebody who is no member any more.
+    pub(crate) fn bounced(&mut self, now: Time, session: SessionId, epoch: SessionEpoch, up: Up) {
+        let Some(link) = self.link_of(session).filter(|link| link.epoch == epoch) else {
+            return hit(Mark::StaleIgnored);
+        };
+        hit(Mark::Bounced);
+        let limit = self.config.window_frames as usize;
+        let Some(connection) = self.connections.get_mut(&link.connection) else { return };
+        if connection.bounced.len() >= limit {
+            return self.violation(
+                now,
+                link.connection,
+                CloseCode::Flooded,
+                "more than the window",
+            );
+        }
+        connection.bounced.push(up);
+    }
+
+    /// If the session's place is settled, what waited goes there, what came back first.
+    pub(crate) fn open_gate(&mut self, now: Time, session: SessionId) {
+        let Some(link) = self.link_of(session) else { return };
+        let Some(connection) = self.connections.get_mut(&link.connection) else { return };
+        if !connection.gate.is_open() {
+            return;
+        }
+        let mut waiting = std::mem::take(&mut connection.bounced);
+        waiting.append(&mut connection.waiting);
+        let mut waiting = waiting.into_iter();
+        while let Some(speaker) = self.speaker(link.connection) {
+            if let Some(connection) = self.connections.get_mut(&link.connection)
+                && !connection.gate.is_open()
+            {
+                // A join among them closed it again.
+                connection.waiting = waiting.collect();
+                return;
+            }
+            match waiting.next() {
+                Some(up) => self.route(now, speaker, up),
+                None => return,
+            }
+        }
+    }
+}

@@ -1,0 +1,240 @@
+//! Who is there: the checks a hello must pass before it touches any session. A table of refusals,
+//! each typed; one answer for unknown and wrong; no validator, no entry.
+
+use rejoin_wire::proof::{Proof, Purpose, signed_text};
+use rejoin_wire::v1::{
+    CloseCode, Hello, KeyProof, Login, Refusal, Resume, hello, login, server_frame,
+};
+
+use super::commit::AfterPlayer;
+use super::config::Admission;
+use super::connection::{Claim, Phase};
+use super::deadline::Alarm;
+use super::{Hub, HubOutput};
+use crate::id::{ConnectionId, PlayerId, SessionId};
+use crate::mark::{Mark, hit};
+use crate::secret::Secret;
+use crate::session::Identity;
+use crate::time::{Time, millis_u32};
+
+impl Hub {
+    pub(crate) fn hello(&mut self, now: Time, id: ConnectionId, hello: Hello) {
+        if !self.is_ready() {
+            hit(Mark::NotReady);
+            return self.refuse(id, CloseCode::NotReady, "not ready yet");
+        }
+        if hello.version != rejoin_wire::VERSION {
+            hit(Mark::VersionRefused);
+            return self.refuse(id, CloseCode::Version, "this version is not served");
+        }
+        if !self.config.server_names.contains(&hello.server_name) {
+            hit(Mark::WrongName);
+            return self.refuse(id, CloseCode::WrongName, "this server has another name");
+        }
+        match hello.purpose.clone() {
+            Some(hello::Purpose::Login(login)) => self.login(now, id, hello, login),
+            Some(hello::Purpose::Resume(resume)) => self.resume(now, id, hello, resume),
+            None => self.violation(now, id, CloseCode::Malformed, "a hello without a purpose"),
+        }
+    }
+
+    fn login(&mut self, now: Time, id: ConnectionId, hello: Hello, login: Login) {
+        match login.identity {
+            Some(login::Identity::Key(proof)) if self.config.keys => {
+                let proof_of = (Purpose::Login, 0, 0, login.fresh, false);
+                self.verify(id, hello, &proof, proof_of);
+            }
+            Some(login::Identity::Secret(secret)) if self.config.secrets => {
+                let claim = Secret::from_slice(&secret).and_then(|secret| {
+                    let player = PlayerId::of_secret(secret.reveal());
+                    let known = self.players.get(&player)?.secret?;
+                    known.matches(&secret.hash()).then_some(player)
+                });
+                match claim {
+                    Some(player) => {
+                        let claim = claimed(hello, player, Identity::Secret);
+                        self.ask_admission(now, id, claim);
+                    }
+                    None => {
+                        hit(Mark::CredentialRefused);
+                        self.refuse(id, CloseCode::Credential, "unknown or wrong");
+                    }
+                }
+            }
+            Some(login::Identity::Mint(_)) if self.config.secrets => {
+                let secret = Secret::mint(&mut self.chance);
+                let player = PlayerId::of_secret(secret.reveal());
+                let mut claim = claimed(hello, player, Identity::Secret);
+                claim.minted = Some(secret);
+                self.ask_admission(now, id, claim);
+            }
+            Some(login::Identity::Anonymous(_)) if self.config.anonymous => {
+                let player = PlayerId(self.chance.bytes());
+                self.ask_admission(now, id, claimed(hello, player, Identity::Anonymous));
+            }
+            Some(_) => {
+                hit(Mark::IdentityOff);
+                self.refuse(id, CloseCode::IdentityOff, "this kind of identity is not taken here");
+            }
+            None => self.violation(now, id, CloseCode::Malformed, "a login without identity"),
+        }
+    }
+
+    fn resume(&mut self, now: Time, id: ConnectionId, hello: Hello, resume: Resume) {
+        let Some(session) = self.sessions.get(&SessionId(resume.session)) else {
+            hit(Mark::SessionUnknown);
+            return self.refuse(id, CloseCode::SessionUnknown, "unknown session or token");
+        };
+        let player = session.player;
+        match (session.identity, &resume.key) {
+            (Identity::Key, Some(proof)) if PlayerId::of_key(&proof.public_key) == player => {
+                let of = (Purpose::Resume, resume.session, resume.epoch, false, resume.cold);
+                self.verify(id, hello, proof, of);
+            }
+            (Identity::Key, _) => {
+                hit(Mark::CredentialRefused);
+                self.refuse(id, CloseCode::Credential, "this session's player signs its resumes");
+            }
+            (identity, _) => self.decide_claim(now, id, claimed(hello, player, identity)),
+        }
+    }
+
+    fn verify(
+        &mut self,
+        id: ConnectionId,
+        hello: Hello,
+        proof: &KeyProof,
+        (purpose, session, epoch, fresh, cold): (Purpose, u64, u64, bool, bool),
+    ) {
+        let Some(connection) = self.connections.get_mut(&id) else { return };
+        let keys = (
+            <[u8; 32]>::try_from(&proof.public_key[..]),
+            <[u8; 64]>::try_from(&proof.signature[..]),
+        );
+        let (Ok(public_key), Ok(signature)) = keys else {
+            hit(Mark::CredentialRefused);
+            return self.refuse(id, CloseCode::Credential, "a key is 32 bytes, a signature 64");
+        };
+        let text = signed_text(&Proof {
+            purpose,
+            version: hello.version,
+            server_name: &hello.server_name,
+            nonce: &connection.nonce,
+            session,
+            epoch,
+            capabilities: &hello.capabilities,
+            channel_binding: &[],
+            fresh,
+            cold,
+            admission: &hello.admission,
+        });
+        let mut claim = claimed(hello, PlayerId::of_key(&public_key), Identity::Key);
+        claim.signed = true;
+        connection.phase = Phase::Verifying(Box::new(claim));
+        self.push(HubOutput::Verify { connection: id, public_key, text, signature });
+    }
+
+    pub(crate) fn verified(&mut self, now: Time, id: ConnectionId, good: bool) {
+        let Some(connection) = self.connections.get_mut(&id) else { return };
+        let phase = std::mem::replace(&mut connection.phase, Phase::AwaitingHello);
+        let Phase::Verifying(claim) = phase else {
+            connection.phase = phase;
+            return hit(Mark::StaleIgnored);
+        };
+        if !good {
+            hit(Mark::CredentialRefused);
+            return self.refuse(id, CloseCode::Credential, "the signature does not fit");
+        }
+        match claim.hello.purpose {
+            Some(hello::Purpose::Login(_)) => self.ask_admission(now, id, *claim),
+            _ => self.decide_claim(now, id, *claim),
+        }
+    }
+
+    /// Each login is the game's to refuse; a resume was let in before.
+    fn ask_admission(&mut self, now: Time, id: ConnectionId, claim: Claim) {
+        let Admission::Ask(deadline) = self.config.admission else {
+            return self.known(now, id, claim);
+        };
+        let (player, payload) = (claim.player, claim.hello.admission.clone());
+        let Some(connection) = self.connections.get_mut(&id) else { return };
+        connection.phase = Phase::Admitting(Box::new(claim));
+        self.alarms.set(now, deadline, Alarm::Admission(id));
+        self.push(HubOutput::AskAdmission { connection: id, player, payload });
+    }
+
+    pub(crate) fn admission(&mut self, now: Time, id: ConnectionId, verdict: Result<(), String>) {
+        let Some(connection) = self.connections.get_mut(&id) else { return };
+        let phase = std::mem::replace(&mut connection.phase, Phase::AwaitingHello);
+        let Phase::Admitting(claim) = phase else {
+            connection.phase = phase;
+            return hit(Mark::StaleIgnored);
+        };
+        match verdict {
+            Ok(()) => {
+                hit(Mark::Admitted);
+                self.known(now, id, *claim);
+            }
+            Err(text) => {
+                hit(Mark::AdmissionRefused);
+                self.refuse(id, CloseCode::AdmissionRefused, &text);
+            }
+        }
+    }
+
+    pub(crate) fn admission_due(&mut self, now: Time, id: ConnectionId) {
+        let _ = now;
+        let waiting = self.connections.get(&id);
+        if waiting.is_some_and(|known| matches!(known.phase, Phase::Admitting(_))) {
+            hit(Mark::AdmissionTimeout);
+            self.refuse(id, CloseCode::AdmissionTimeout, "the game gave no answer");
+        }
+    }
+
+    /// A minted secret is committed before anything comes of it: it must open the door for ever.
+    fn known(&mut self, now: Time, id: ConnectionId, claim: Claim) {
+        let Some(secret) = &claim.minted else { return self.decide_claim(now, id, claim) };
+        if self.players.len() >= self.config.guests_max {
+            hit(Mark::Full);
+            return self.refuse(id, CloseCode::Full, "no more guests");
+        }
+        let player = claim.player;
+        self.players.entry(player).or_default().secret = Some(secret.hash());
+        if let Some(connection) = self.connections.get_mut(&id) {
+            connection.phase = Phase::Verifying(Box::new(claim));
+            self.commit_player(player, AfterPlayer::Decide(id));
+        }
+    }
+
+    /// A player's row is committed: its login goes on.
+    pub(crate) fn decide(&mut self, now: Time, id: ConnectionId) {
+        let Some(connection) = self.connections.get_mut(&id) else { return };
+        let phase = std::mem::replace(&mut connection.phase, Phase::AwaitingHello);
+        match phase {
+            Phase::Verifying(claim) => self.decide_claim(now, id, *claim),
+            other => connection.phase = other,
+        }
+    }
+
+    pub(crate) fn is_banned(&self, now: Time, player: PlayerId) -> bool {
+        let banned = self.players.get(&player).and_then(|player| player.banned_until);
+        banned.is_some_and(|until| self.wall(now) < until)
+    }
+
+    /// Answers a hello that is not let in.
+    pub(crate) fn refuse(&mut self, id: ConnectionId, code: CloseCode, text: &str) {
+        let Some(connection) = self.connections.get_mut(&id) else { return };
+        connection.phase = Phase::Closing;
+        let wait =
+            matches!(code, CloseCode::NotReady | CloseCode::Full | CloseCode::AdmissionTimeout);
+        let retry_after_ms = if wait { millis_u32(self.config.retry_after) } else { 0 };
+        let refusal =
+            Refusal { code: code.into(), text: text.to_owned(), retry_after_ms, addresses: vec![] };
+        self.send(id, server_frame::Frame::Refusal(refusal));
+        self.push(HubOutput::Close { connection: id, code });
+    }
+}
+
+fn claimed(hello: Hello, player: PlayerId, identity: Identity) -> Claim {
+    Claim { hello, player, identity, minted: None, signed: false }
+}

@@ -1,0 +1,243 @@
+//! A session outside zones: it has a leg of its own, numbers of its own, and consumes its client's
+//! frames itself. What it says is committed with it before it is shown.
+
+use bytes::Bytes;
+use rejoin_wire::SharedFrame;
+use rejoin_wire::v1::{
+    Applied, CloseCode, Down, Join, RefusalCode, Refused, Resync, Rung, RungReason, ServerFrame,
+    Up, down, server_frame, up,
+};
+
+use super::Hub;
+use super::commit::After;
+use super::connection::{PendingAttach, Speaker};
+use crate::event::EndCause;
+use crate::exchange::{Link, ZoneName};
+use crate::id::{CallId, Leg, SessionId};
+use crate::mark::{Mark, hit};
+use crate::outbox::{Kept, Stretch};
+use crate::session::Place;
+use crate::time::Time;
+
+impl Hub {
+    /// Consumes a numbered frame of a session that is in no zone.
+    pub(crate) fn consume(&mut self, now: Time, speaker: Speaker, up: Up) {
+        let Speaker { connection, session: id, .. } = speaker;
+        let Some(session) = self.sessions.get_mut(&id) else { return };
+        if up.seq <= session.applied {
+            hit(Mark::DuplicateUp);
+            return self.tell_applied(id);
+        }
+        if up.seq != session.applied.saturating_add(1) {
+            hit(Mark::NumberGap);
+            return self.drop_connection(
+                now,
+                connection,
+                CloseCode::NumberGap,
+                "a number is missing",
+            );
+        }
+        session.applied = up.seq;
+        self.touch(id);
+        let refusal = match up.body {
+            Some(up::Body::Join(join)) => self.join(now, id, up.seq, join),
+            Some(up::Body::Bye(_)) => {
+                hit(Mark::Left);
+                self.end(now, id, EndCause::Left);
+                return;
+            }
+            Some(up::Body::Answer(answer)) => {
+                self.answered(now, id, CallId(answer.call), answer.payload)
+            }
+            Some(up::Body::Message(_) | up::Body::Part(_)) => {
+                hit(Mark::NotMember);
+                Some(RefusalCode::NotMember)
+            }
+            None => Some(RefusalCode::BadPayload),
+        };
+        if let Some(code) = refusal {
+            self.refuse_up(id, up.seq, code, String::new(), None);
+        }
+        self.tell_applied(id);
+    }
+
+    fn join(&mut self, now: Time, id: SessionId, to: u64, join: Join) -> Option<RefusalCode> {
+        let name = ZoneName { kind: join.kind, name: join.name };
+        match self.find_zone(now, &name, join.create, false) {
+            Ok(zone) => {
+                self.begin_join(now, id, zone, name, to, join.payload);
+                None
+            }
+            Err(code) => {
+                hit(Mark::UnknownZone);
+                Some(code)
+            }
+        }
+    }
+
+    /// Says that a frame was consumed and not applied; `leg` when that opens one.
+    pub(crate) fn refuse_up(
+        &mut self,
+        id: SessionId,
+        to: u64,
+        code: RefusalCode,
+        text: String,
+        leg: Option<Leg>,
+    ) {
+        let leg = leg.map_or(0, Leg::to_wire);
+        self.say_own(id, down::Body::Refused(Refused { to, code: code.into(), text, leg }));
+    }
+
+    /// Says something to a session that is in no zone.
+    pub(crate) fn say_own(&mut self, id: SessionId, body: down::Body) {
+        let limits = self.config.outbox;
+        let link = self.link_of(id);
+        let Some(session) = self.sessions.get_mut(&id) else { return };
+        session.last += 1;
+        let down = Down { seq: session.last, body: Some(body) };
+        let frame = shared(server_frame::Frame::Down(down));
+        let whole = session.outbox.keep(Kept { seq: session.last, frame: frame.clone() }, limits);
+        session.outbox_dirty = true;
+        self.touch(id);
+        let Some(link) = link else { return };
+        let welcomed = self.is_live(link.connection, link.epoch);
+        if welcomed && whole {
+            self.after(id, After::Frame(link, frame));
+        } else if welcomed {
+            // It has read too little for too long: the whole state, on a new leg.
+            hit(Mark::ResyncedInPlace);
+            let resync = self.resync_own(id, RungReason::Overrun, 0);
+            self.after(id, After::Frame(link, resync));
+        }
+    }
+
+    fn tell_applied(&mut self, id: SessionId) {
+        let Some(link) = self.link_of(id) else { return };
+        if let Some(session) = self.sessions.get(&id) {
+            let applied = server_frame::Frame::Applied(Applied { seq: session.applied });
+            self.after(id, After::Frame(link, shared(applied)));
+        }
+    }
+
+    /// Welcomes a connection to a session that is in no zone.
+    pub(crate) fn welcome_own(
+        &mut self,
+        now: Time,
+        id: SessionId,
+        link: Link,
+        pending: PendingAttach,
+    ) {
+        let Some(session) = self.sessions.get_mut(&id) else { return };
+        let mut welcome = pending.welcome;
+        let expected = pending.point.oldest_unacked.saturating_sub(1);
+        if !pending.found && expected > session.applied {
+            hit(Mark::LostUpstream);
+            welcome.lost_upstream = expected - session.applied;
+            session.applied = expected;
+        }
+        welcome.applied = session.applied;
+        let position = pending.point.position;
+        let rest = position.and_then(|(leg, seq)| session.outbox.after(leg, seq));
+        // Whoever lost something in either direction is told so.
+        let rest = rest.filter(|_| welcome.lost_upstream == 0);
+        let (mut frames, reason, replayed);
+        if let (Some((leg, seq)), Some(rest)) = (position, rest) {
+            hit(Mark::ReplayedOutside);
+            if leg != session.leg && !rest.is_empty() {
+                hit(Mark::ReplayedOlderLeg);
+            }
+            session.outbox.acknowledge(leg, seq);
+            welcome.rung = Rung::Replayed.into();
+            reason = RungReason::Complete;
+            welcome.leg = leg.to_wire();
+            replayed = rest.len() as u64;
+            frames = rest;
+        } else {
+            hit(Mark::ResyncedOutside);
+            reason = match position {
+                None => RungReason::Cold,
+                Some((leg, _)) if leg > session.leg => {
+                    hit(Mark::ResyncedUnknownPosition);
+                    RungReason::UnknownPosition
+                }
+                Some(_) if std::mem::take(&mut session.zone_lost) => RungReason::ZoneLost,
+                Some(_) => RungReason::Overrun,
+            };
+            welcome.rung = Rung::Resynced.into();
+            let lost = welcome.lost_upstream;
+            let resync = self.resync_own(id, reason, lost);
+            let leg = self.sessions.get(&id).map_or(0, |session| session.leg.to_wire());
+            welcome.leg = leg;
+            replayed = 0;
+            frames = vec![resync];
+        }
+        welcome.reason = reason.into();
+        frames.insert(0, shared(server_frame::Frame::Welcome(welcome)));
+        self.after(id, After::Welcome(link, frames));
+        self.returned(now, id, reason, replayed);
+    }
+
+    /// Opens a new turn of the own leg with the session's whole state.
+    fn resync_own(&mut self, id: SessionId, reason: RungReason, lost_upstream: u64) -> SharedFrame {
+        let limits = self.config.outbox;
+        let mut resync = Resync { reason: reason.into(), lost_upstream, ..Resync::default() };
+        if let Some(session) = self.sessions.get_mut(&id) {
+            session.leg.turn = session.leg.turn.saturating_add(1);
+            session.outbox.clear();
+            let (leg, last) = (session.leg, session.last);
+            let stretch = Stretch { leg, from: last, last, kept: Default::default() };
+            session.outbox.append(stretch, limits);
+            session.outbox_dirty = true;
+            resync.leg = leg.to_wire();
+            resync.seq = last;
+            resync.snapshot = session.data.clone();
+            resync.applied = session.applied;
+        }
+        self.touch(id);
+        shared(server_frame::Frame::Resync(resync))
+    }
+
+    /// Moves a session to its own leg, one stay further; the first words on it may follow.
+    pub(crate) fn open_own_leg(&mut self, id: SessionId) -> Leg {
+        let limits = self.config.outbox;
+        let Some(session) = self.sessions.get_mut(&id) else { return Leg::default() };
+        session.leg = Leg::first(session.leg.stay.saturating_add(1));
+        session.place = Place::Nowhere;
+        session.last = 0;
+        session.outbox.append(Stretch::open(session.leg), limits);
+        session.outbox_dirty = true;
+        let leg = session.leg;
+        self.touch(id);
+        leg
+    }
+
+    /// The client answered a call that was made from outside zones.
+    pub(crate) fn answered(
+        &mut self,
+        now: Time,
+        id: SessionId,
+        call: CallId,
+        payload: Bytes,
+    ) -> Option<RefusalCode> {
+        let _ = now;
+        let session = self.sessions.get_mut(&id)?;
+        let open = session.calls.as_mut().and_then(|calls| calls.answer(hub_call(call)));
+        let Some(open) = open else {
+            hit(Mark::CallUnknown);
+            self.counts.unknown_answers_total += 1;
+            return Some(RefusalCode::UnknownCall);
+        };
+        hit(Mark::CallAnswered);
+        self.call_ended(id, &open.key, Ok(payload));
+        None
+    }
+}
+
+/// The hub's number of a call that is the hub's.
+fn hub_call(call: CallId) -> CallId {
+    CallId(call.0 & !CallId::HUB)
+}
+
+pub(crate) fn shared(frame: server_frame::Frame) -> SharedFrame {
+    SharedFrame::new(&ServerFrame { frame: Some(frame) })
+}

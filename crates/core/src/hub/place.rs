@@ -1,0 +1,348 @@
+//! Where a session is. The session's scope alone decides; every change of place is an intent that
+//! is committed first, told to the zone after that, and told again after a crash until the zone has
+//! done its part. The source forgets last.
+
+use bytes::Bytes;
+use rejoin_wire::v1::{CloseCode, PartCause, RefusalCode};
+
+use super::commit::After;
+use super::connection::{Gate, Phase};
+use super::{Hub, HubOutput};
+use crate::event::{EndCause, Event};
+use crate::exchange::{Admit, Departed, ToZone, ZoneName};
+use crate::id::{ConnectionId, Leg, SessionEpoch, SessionId, ZoneId};
+use crate::mark::{Mark, hit};
+use crate::session::{Joining, Place, Presence};
+use crate::time::Time;
+use crate::timeline::What;
+
+impl Hub {
+    /// Commits that a session is on its way into a zone, then asks the zone.
+    pub(crate) fn begin_join(
+        &mut self,
+        now: Time,
+        id: SessionId,
+        zone: ZoneId,
+        name: ZoneName,
+        to: u64,
+        payload: Bytes,
+    ) {
+        let _ = now;
+        let Some(session) = self.sessions.get_mut(&id) else { return };
+        session.leg = Leg::first(session.leg.stay.saturating_add(1));
+        session.place = Place::Joining(Box::new(Joining { zone, name, to, payload, asked: None }));
+        self.touch(id);
+        self.set_gate(id, |gate| gate.moving = true);
+        self.after(id, After::Admit);
+    }
+
+    /// Asks the zone, if it is open; otherwise its opening asks again.
+    pub(crate) fn ask_zone(&mut self, now: Time, id: SessionId) {
+        let Some(session) = self.sessions.get(&id) else { return };
+        let Place::Joining(joining) = &session.place else { return };
+        let zone = joining.zone;
+        let Some(owner) = self.zones.get(&zone).and_then(super::zones::ZoneInfo::owner) else {
+            return;
+        };
+        if joining.asked == Some(owner) || session.ending.is_some() {
+            return;
+        }
+        let welcomed = session.connection().filter(|connection| {
+            let known = self.connections.get(connection);
+            known.is_some_and(|known| {
+                matches!(known.phase, Phase::Live { .. }) && known.attach.is_none()
+            })
+        });
+        // A connection that is not welcomed yet comes with an Attach of its own, above this epoch.
+        let epoch = match welcomed {
+            Some(_) => session.epoch,
+            None => SessionEpoch(session.epoch.0.saturating_sub(1)),
+        };
+        let admit = Admit {
+            session: id,
+            stay: session.leg.stay,
+            player: session.player,
+            epoch,
+            link: welcomed,
+            native: session.presence == Presence::Native,
+            applied: session.applied,
+            to: joining.to,
+            payload: joining.payload.clone(),
+            data: session.data.clone(),
+        };
+        if let Some(session) = self.sessions.get_mut(&id)
+            && let Place::Joining(joining) = &mut session.place
+        {
+            joining.asked = Some(owner);
+        }
+        self.tell_zone(zone, ToZone::Admit(Box::new(admit)));
+        self.set_gate(id, |gate| gate.moving = false);
+        self.open_gate(now, id);
+        self.retry_attach(now, id);
+    }
+
+    /// A connection that waits for its place tries again, if its epoch is committed.
+    pub(crate) fn retry_attach(&mut self, now: Time, id: SessionId) {
+        let Some(link) = self.link_of(id) else { return };
+        let waits = self.connections.get(&link.connection).is_some_and(|c| c.attach.is_some());
+        if waits && !self.is_committing(id) {
+            self.attach_now(now, id, link.epoch);
+        }
+    }
+
+    pub(crate) fn admitted(&mut self, now: Time, id: SessionId, stay: u32) {
+        let at = self.wall(now);
+        let Some(session) = self.sessions.get_mut(&id) else { return };
+        if session.leg.stay != stay {
+            return hit(Mark::StaleIgnored);
+        }
+        if let Place::Joining(joining) = &session.place {
+            session.place = Place::In(joining.zone);
+            session.timeline.record(at, What::Joined, 0);
+            self.touch(id);
+        }
+    }
+
+    pub(crate) fn join_refused(
+        &mut self,
+        now: Time,
+        id: SessionId,
+        (zone, stay): (ZoneId, u32),
+        code: RefusalCode,
+        text: String,
+    ) {
+        let Some(session) = self.sessions.get_mut(&id).filter(|s| s.leg.stay == stay) else {
+            return self.tell_zone(zone, ToZone::Forget { session: id, stay });
+        };
+        let Place::Joining(joining) = &session.place else { return };
+        let to = joining.to;
+        if to == 0 {
+            hit(Mark::TransferRefused);
+        }
+        if session.ending.is_some() {
+            return self.finish_end(now, id, Vec::new());
+        }
+        let leg = self.open_own_leg(id);
+        self.set_gate(id, |gate| *gate = Gate { moving: false, settling: Some((zone, stay)) });
+        self.refuse_up(id, to, code, text, Some(leg));
+        self.after(id, After::Zone(zone, ToZone::Forget { session: id, stay }));
+        self.reattach(id);
+    }
+
+    /// A member has left its zone: the session takes over what it is owed, then the zone forgets.
+    pub(crate) fn departed(&mut self, now: Time, zone: ZoneId, departed: Departed) {
+        let (id, stay) = (departed.session, departed.stay);
+        let forget = ToZone::Forget { session: id, stay };
+        let at = self.wall(now);
+        let limits = self.config.outbox;
+        let Some(session) = self.sessions.get_mut(&id).filter(|s| s.leg.stay == stay) else {
+            // Taken over before, or nobody is left to take over.
+            return self.tell_zone(zone, forget);
+        };
+        session.applied = departed.applied;
+        session.data = departed.data;
+        session.avatar = None;
+        session.timeline.record(at, What::Parted, departed.cause as u32);
+        if departed.cause == PartCause::Left && session.ending.is_none() {
+            hit(Mark::Left);
+            self.end_connection(id, EndCause::Left);
+        }
+        let Some(session) = self.sessions.get_mut(&id) else { return };
+        if session.ending.is_some() {
+            return self.finish_end(now, id, vec![After::Zone(zone, forget)]);
+        }
+        // On a live link the rest is said now, unless something before it is gone for good.
+        let (broken, sent) = (departed.tail.from > departed.sent, departed.sent);
+        let rest = departed.tail.kept.iter().filter(|kept| kept.seq > sent);
+        let rest: Vec<_> = rest.map(|kept| kept.frame.clone()).collect();
+        session.outbox.append(departed.tail, limits);
+        session.outbox_dirty = true;
+        self.touch(id);
+        match departed.next {
+            Some((name, payload)) => self.transfer(now, id, name, payload),
+            None => drop(self.open_own_leg(id)),
+        }
+        let link = self.link_of(id).filter(|link| link.epoch == departed.epoch);
+        if let Some(link) = link {
+            self.set_gate(id, |gate| gate.settling = Some((zone, stay)));
+            if broken {
+                self.drop_connection(now, link.connection, CloseCode::TooSlow, "overrun");
+            }
+            for frame in rest {
+                self.after(id, After::Frame(link, frame));
+            }
+        } else {
+            self.reattach(id);
+        }
+        self.after(id, After::Zone(zone, forget));
+    }
+
+    fn transfer(&mut self, now: Time, id: SessionId, name: ZoneName, payload: Bytes) {
+        hit(Mark::Transferred);
+        match self.find_zone(now, &name, true, true) {
+            Ok(zone) => self.begin_join(now, id, zone, name, 0, payload),
+            Err(code) => {
+                hit(Mark::TransferRefused);
+                let leg = self.open_own_leg(id);
+                self.refuse_up(id, 0, code, "there is no such zone".to_owned(), Some(leg));
+            }
+        }
+    }
+
+    /// A connection whose Attach met a member that was leaving is given its place here.
+    fn reattach(&mut self, id: SessionId) {
+        if let Some(link) = self.link_of(id)
+            && self.connections.get(&link.connection).is_some_and(|c| c.attach.is_some())
+        {
+            self.after(id, After::Attach(link.epoch));
+        }
+    }
+
+    pub(crate) fn forgotten(&mut self, now: Time, zone: ZoneId, id: SessionId, stay: u32) {
+        self.set_gate(id, |gate| {
+            if gate.settling == Some((zone, stay)) {
+                gate.settling = None;
+            }
+        });
+        self.open_gate(now, id);
+    }
+
+    /// The zone knows nothing of a member.
+    pub(crate) fn missing(&mut self, now: Time, zone: ZoneId, id: SessionId, stay: u32) {
+        let Some(session) = self.sessions.get(&id).filter(|s| s.leg.stay == stay) else {
+            return hit(Mark::StaleIgnored);
+        };
+        if session.ending.is_some() {
+            return self.finish_end(now, id, Vec::new());
+        }
+        if session.place == Place::In(zone) {
+            self.lose_zone(now, id);
+        }
+    }
+
+    /// The zone of a session is gone, and its stream with it.
+    pub(crate) fn lose_zone(&mut self, now: Time, id: SessionId) {
+        hit(Mark::ZoneLost);
+        let at = self.wall(now);
+        if let Some(session) = self.sessions.get_mut(&id) {
+            session.outbox.clear();
+            session.zone_lost = true;
+            session.avatar = None;
+            session.timeline.record(at, What::ZoneLost, 0);
+        }
+        self.open_own_leg(id);
+        match self.link_of(id) {
+            Some(link) if self.is_live(link.connection, link.epoch) => {
+                self.drop_connection(
+                    now,
+                    link.connection,
+                    CloseCode::ZoneFault,
+                    "the zone is gone",
+                );
+            }
+            _ => self.reattach(id),
+        }
+    }
+
+    /// A session's connection is gone; it is held.
+    pub(crate) fn dropped(
+        &mut self,
+        now: Time,
+        id: SessionId,
+        epoch: SessionEpoch,
+        connection: ConnectionId,
+        code: CloseCode,
+    ) {
+        let at = self.wall(now);
+        let Some(session) = self.sessions.get_mut(&id) else { return };
+        if session.presence != Presence::Here(connection) || session.epoch != epoch {
+            return hit(Mark::StaleIgnored);
+        }
+        session.presence = Presence::Away(None);
+        session.outbox.rest();
+        session.timeline.record(at, What::Dropped, code as u32);
+        let (stay, zone) = (session.leg.stay, session.zone());
+        let callback = session.disconnect_callback;
+        self.touch(id);
+        if let Some(callback) = callback {
+            self.push(HubOutput::RunCallback { session: id, callback });
+        }
+        if let Some(zone) = zone {
+            self.tell_zone(zone, ToZone::Dropped { session: id, stay, epoch });
+        }
+        let event = Event::PlayerDropped { session: id, code };
+        self.after(id, After::Output(HubOutput::Event(event)));
+        self.start_hold(now, id);
+    }
+
+    /// Ends a session: its zone parts it first.
+    pub(crate) fn end(&mut self, now: Time, id: SessionId, cause: EndCause) {
+        let Some(session) = self.sessions.get(&id) else { return };
+        if session.ending.is_some() {
+            return;
+        }
+        self.end_connection(id, cause);
+        let at = self.wall(now);
+        let Some(session) = self.sessions.get_mut(&id) else { return };
+        session.timeline.record(at, What::Ending, cause as u32);
+        let stay = session.leg.stay;
+        let zone = match &session.place {
+            Place::In(zone) => Some(*zone),
+            Place::Joining(joining) => joining.asked.map(|_| joining.zone),
+            Place::Nowhere => None,
+        };
+        match zone {
+            Some(zone) => {
+                self.touch(id);
+                let cause = cause.part_cause();
+                self.after(id, After::Zone(zone, ToZone::Part { session: id, stay, cause }));
+            }
+            None => self.finish_end(now, id, Vec::new()),
+        }
+    }
+
+    /// Marks a session as ending and takes its voice; its connection is told once that is committed.
+    fn end_connection(&mut self, id: SessionId, cause: EndCause) {
+        let Some(session) = self.sessions.get_mut(&id) else { return };
+        session.ending = Some(cause);
+        let connection = session.connection();
+        session.presence = Presence::Away(None);
+        let player = session.player;
+        if let Some(theirs) = self.by_player.get_mut(&player) {
+            theirs.retain(|other| *other != id);
+            if theirs.is_empty() {
+                self.by_player.remove(&player);
+            }
+        }
+        if let Some(connection) = connection {
+            if let Some(known) = self.connections.get_mut(&connection) {
+                known.phase = Phase::Fenced;
+                known.attach = None;
+                known.waiting = Vec::new();
+                known.bounced = Vec::new();
+            }
+            self.after(id, After::Close(connection, cause.close_code()));
+        }
+    }
+
+    /// Nothing of the session is anywhere else: its scope goes.
+    fn finish_end(&mut self, now: Time, id: SessionId, mut last: Vec<After>) {
+        let _ = now;
+        let Some(session) = self.sessions.remove(&id) else { return };
+        let cause = session.ending.unwrap_or(EndCause::Left);
+        if let Some(calls) = &session.calls {
+            self.fail_calls(id, calls.clone());
+        }
+        let event = Event::PlayerLeft { session: id, player: session.player, cause };
+        last.push(After::Output(HubOutput::Event(event)));
+        self.submit_removal(id, &session, last);
+    }
+
+    pub(crate) fn set_gate(&mut self, id: SessionId, change: impl FnOnce(&mut Gate)) {
+        if let Some(link) = self.link_of(id)
+            && let Some(connection) = self.connections.get_mut(&link.connection)
+        {
+            change(&mut connection.gate);
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! Starting from what the store holds. Sessions come back as held, zones are opened, and what both
+//! say is brought together before anybody is let in. A hold stands still while the server could not
+//! have taken the player back: everybody has all of it from the moment the hub is ready.
+
+use prost::Message;
+
+use super::commit::{Commits, HUB_ROW, HubRow, PLAYER_ROW, PlayerRow};
+use super::deadline::Alarms;
+use super::{Hub, HubConfig, HubCounts, Player};
+use crate::chance::Chance;
+use crate::event::EndCause;
+use crate::exchange::ZoneName;
+use crate::id::{PlayerId, SessionId};
+use crate::mark::{Mark, hit};
+use crate::scope::Opened;
+use crate::secret::SecretHash;
+use crate::session::{Place, Presence, Serializer, row};
+use crate::time::{Time, WallTime};
+
+/// Everything a hub starts from; empty for a new one.
+#[derive(Clone, Debug, Default)]
+pub struct Recovered {
+    /// The hub's own scope.
+    pub hub: Opened,
+    /// The scopes of sessions.
+    pub sessions: Vec<(SessionId, Opened)>,
+    /// The scopes of players.
+    pub players: Vec<(PlayerId, Opened)>,
+    /// The zones that have a scope, by the name their rows tell.
+    pub zones: Vec<ZoneName>,
+}
+
+impl Hub {
+    /// Starts a hub. `seed` must come from a cryptographic source: tokens are drawn from it.
+    /// Sessions that cannot be read are given back with the reason, and nothing of theirs is
+    /// touched.
+    #[must_use]
+    pub fn open(
+        now: Time,
+        wall: WallTime,
+        config: HubConfig,
+        seed: [u8; 32],
+        recovered: Recovered,
+    ) -> (Self, Vec<(SessionId, String)>) {
+        let row = recovered.hub.rows.iter().find(|(key, _)| key == HUB_ROW);
+        let row = row.and_then(|(_, value)| HubRow::decode(value.clone()).ok()).unwrap_or_default();
+        let mut hub = Self {
+            config,
+            chance: Chance::from_seed(seed),
+            connections: Default::default(),
+            sessions: Default::default(),
+            by_player: Default::default(),
+            players: Default::default(),
+            zones: Default::default(),
+            alarms: Alarms::default(),
+            commits: Commits::new(recovered.hub.owner, recovered.hub.revision, row.id_bound),
+            out: Default::default(),
+            wall: (now, wall.max(WallTime(row.wall_ms))),
+            recovering: true,
+            counts: HubCounts::default(),
+        };
+        let damaged = hub.load_sessions(&recovered);
+        for (id, opened) in &recovered.players {
+            let row = opened.rows.iter().find(|(key, _)| key == PLAYER_ROW);
+            let row = row.and_then(|(_, value)| PlayerRow::decode(value.clone()).ok());
+            let row = row.unwrap_or_default();
+            let player = Player {
+                secret: SecretHash::from_slice(&row.secret),
+                banned_until: row.banned_until_ms.map(WallTime),
+                owner: opened.owner,
+                revision: opened.revision,
+            };
+            hub.players.insert(*id, player);
+        }
+        hub.reserve_ids(now);
+        hub.reopen_zones(recovered.zones);
+        hub.drive_again(now);
+        hub.finish_recovery(now);
+        hub.settle_commits(now);
+        (hub, damaged)
+    }
+
+    fn load_sessions(&mut self, recovered: &Recovered) -> Vec<(SessionId, String)> {
+        let mut damaged = Vec::new();
+        for (id, opened) in &recovered.sessions {
+            match row::load(opened, self.config.outbox) {
+                Ok(mut session) => {
+                    hit(Mark::SessionRecovered);
+                    if session.serializer == Serializer::Native {
+                        session.presence = Presence::Native;
+                    }
+                    if session.ending.is_none() {
+                        self.by_player.entry(session.player).or_default().push(*id);
+                    }
+                    self.sessions.insert(*id, session);
+                }
+                Err(text) => damaged.push((*id, text)),
+            }
+        }
+        damaged
+    }
+
+    fn reopen_zones(&mut self, mut names: Vec<ZoneName>) {
+        let joining = self.sessions.values().filter_map(|session| match &session.place {
+            Place::Joining(joining) => Some(joining.name.clone()),
+            _ => None,
+        });
+        names.extend(joining);
+        names.sort();
+        names.dedup();
+        for name in names {
+            self.open_zone(name, true);
+        }
+    }
+
+    /// Intents that no zone will answer: sessions that were ending outside zones, and those whose
+    /// zone is not known any more.
+    fn drive_again(&mut self, now: Time) {
+        let sessions: Vec<SessionId> = self.sessions.keys().copied().collect();
+        for id in sessions {
+            self.start_idling(now, id);
+            self.start_lifetime(now, id);
+            let Some(session) = self.sessions.get(&id) else { continue };
+            let stay = session.leg.stay;
+            match (&session.place, session.ending) {
+                (Place::Nowhere, Some(cause)) => self.end_again(now, id, cause),
+                (Place::In(zone), _) if !self.zones.contains_key(zone) => {
+                    let zone = *zone;
+                    self.missing(now, zone, id, stay);
+                }
+                (Place::Joining(_), None) => hit(Mark::JoinRedriven),
+                _ => {}
+            }
+        }
+    }
+
+    fn end_again(&mut self, now: Time, id: SessionId, cause: EndCause) {
+        if let Some(session) = self.sessions.get_mut(&id) {
+            session.ending = None;
+        }
+        self.end(now, id, cause);
+    }
+
+    /// Once every zone of before is open, holds begin to run.
+    pub(crate) fn finish_recovery(&mut self, now: Time) {
+        if !self.recovering || self.zones.values().any(|zone| !zone.is_settled()) {
+            return;
+        }
+        self.recovering = false;
+        let waiting: Vec<SessionId> = self
+            .sessions
+            .iter()
+            .filter(|(_, s)| s.presence == Presence::Away(None) && s.ending.is_none())
+            .map(|(id, _)| *id)
+            .collect();
+        for id in waiting {
+            self.start_hold(now, id);
+        }
+    }
+}

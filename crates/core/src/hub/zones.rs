@@ -1,0 +1,292 @@
+//! The zones as the hub sees them: which are open, under which owner, and what to do when one
+//! faults. A zone that panics is opened again from its last cut; one that does so too often is
+//! opened once more only to part everybody.
+
+use std::collections::VecDeque;
+
+use rejoin_wire::v1::{CloseCode, PartCause, RefusalCode};
+
+use super::{Hub, HubOutput};
+use crate::event::Event;
+use crate::exchange::{Hold, ToHub, ToZone, ZoneName};
+use crate::id::{ConnectionId, OwnerEpoch, SessionId, ZoneId};
+use crate::mark::{Mark, hit};
+use crate::session::{Flags, Place, Presence};
+use crate::time::Time;
+use crate::zone::{ZoneConfig, ZoneSpec};
+
+/// Whether a zone can be spoken to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum ZoneState {
+    Opening,
+    Open(OwnerEpoch),
+}
+
+/// A zone.
+#[derive(Debug)]
+pub(crate) struct ZoneInfo {
+    pub name: ZoneName,
+    pub hold: Hold,
+    pub match_running: bool,
+    state: ZoneState,
+    config: ZoneConfig,
+    /// When it faulted, as far as that still counts.
+    faults: VecDeque<Time>,
+    /// The hub is not ready before this zone is open.
+    awaited: bool,
+}
+
+impl ZoneInfo {
+    /// The incarnation that can be spoken to.
+    pub(crate) fn owner(&self) -> Option<OwnerEpoch> {
+        match self.state {
+            ZoneState::Open(owner) => Some(owner),
+            ZoneState::Opening => None,
+        }
+    }
+
+    pub(crate) fn is_settled(&self) -> bool {
+        !self.awaited || self.owner().is_some()
+    }
+}
+
+impl Hub {
+    /// The zone of this name; opened if there is none and that is allowed.
+    pub(crate) fn find_zone(
+        &mut self,
+        now: Time,
+        name: &ZoneName,
+        create: bool,
+        trusted: bool,
+    ) -> Result<ZoneId, RefusalCode> {
+        let _ = now;
+        let id = ZoneId::of(&name.kind, &name.name);
+        if self.zones.contains_key(&id) {
+            return Ok(id);
+        }
+        let kind = self.config.kinds.get(&name.kind).ok_or(RefusalCode::UnknownZone)?;
+        if !create {
+            return Err(RefusalCode::UnknownZone);
+        }
+        if !(trusted || kind.client_may_create) || self.zones.len() >= self.config.zones_max {
+            return Err(RefusalCode::CreateDenied);
+        }
+        self.open_zone(name.clone(), false);
+        Ok(id)
+    }
+
+    pub(crate) fn open_zone(&mut self, name: ZoneName, awaited: bool) {
+        let Some(kind) = self.config.kinds.get(&name.kind) else { return };
+        let id = ZoneId::of(&name.kind, &name.name);
+        let config = kind.config.clone();
+        let info = ZoneInfo {
+            name: name.clone(),
+            hold: config.hold,
+            match_running: false,
+            state: ZoneState::Opening,
+            config: config.clone(),
+            faults: VecDeque::new(),
+            awaited,
+        };
+        self.zones.insert(id, info);
+        let spec = ZoneSpec { id, name, config, poisoned: None, closed: false };
+        self.push(HubOutput::OpenZone(Box::new(spec)));
+    }
+
+    pub(crate) fn from_zone(&mut self, now: Time, zone: ZoneId, owner: OwnerEpoch, said: ToHub) {
+        let Some(info) = self.zones.get_mut(&zone) else { return };
+        match (info.state, &said) {
+            (ZoneState::Opening, ToHub::Opened { .. }) => info.state = ZoneState::Open(owner),
+            (ZoneState::Opening, ToHub::OpenRefused { .. }) => {}
+            (ZoneState::Open(current), _) if current == owner => {}
+            _ => return hit(Mark::StaleIgnored),
+        }
+        match said {
+            ToHub::Opened { members, match_running } => {
+                self.zone_opened(now, zone, &members, match_running);
+            }
+            ToHub::OpenRefused { text } => self.open_refused(now, zone, text),
+            ToHub::Admitted { session, stay } => self.admitted(now, session, stay),
+            ToHub::JoinRefused { session, stay, code, text } => {
+                self.join_refused(now, session, (zone, stay), code, text);
+            }
+            ToHub::Missing { session, stay } => self.missing(now, zone, session, stay),
+            ToHub::Attached { session, epoch, reason, replayed } => {
+                self.attached(now, session, epoch, reason, replayed);
+            }
+            ToHub::Departed(departed) => self.departed(now, zone, *departed),
+            ToHub::Forgotten { session, stay } => self.forgotten(now, zone, session, stay),
+            ToHub::Bounced { session, epoch, up } => self.bounced(now, session, epoch, up),
+            ToHub::Sever { session, epoch, code } => {
+                if let Some(link) = self.link_of(session).filter(|link| link.epoch == epoch) {
+                    self.drop_connection(now, link.connection, code, "severed by its zone");
+                }
+            }
+            ToHub::Answered { session, call, payload } => {
+                self.answered(now, session, call, payload);
+            }
+            ToHub::Awaiting { session, open } => self.set_awaiting(session, open),
+            ToHub::Avatar { session, avatar } => {
+                if let Some(session) = self.sessions.get_mut(&session) {
+                    session.avatar = avatar;
+                }
+            }
+            ToHub::Match { running } => self.set_match(now, zone, running),
+            ToHub::Faulted { poisoned, text } => self.faulted(now, zone, poisoned, text),
+            ToHub::Ended => self.zone_ended(now, zone),
+        }
+    }
+
+    fn set_match(&mut self, now: Time, zone: ZoneId, running: bool) {
+        if let Some(info) = self.zones.get_mut(&zone) {
+            info.match_running = running;
+        }
+        if !running {
+            self.match_ended(now, zone);
+        }
+    }
+
+    pub(crate) fn set_awaiting(&mut self, session: SessionId, open: bool) {
+        if let Some(session) = self.sessions.get_mut(&session) {
+            let own = session.calls.as_ref().is_some_and(|calls| !calls.is_empty());
+            session.flags.set(Flags::AWAITING_RESPONSE, open || own);
+        }
+    }
+
+    /// The zone is open: what it holds and what the sessions say are brought together.
+    fn zone_opened(
+        &mut self,
+        now: Time,
+        zone: ZoneId,
+        members: &[(SessionId, u32)],
+        match_running: bool,
+    ) {
+        if let Some(info) = self.zones.get_mut(&zone) {
+            info.match_running = match_running;
+            info.awaited = false;
+            let name = info.name.clone();
+            self.push(HubOutput::Event(Event::ZoneOpened { zone, name }));
+        }
+        for (session, stay) in members {
+            let here = self
+                .sessions
+                .get(session)
+                .is_some_and(|known| known.leg.stay == *stay && known.zone() == Some(zone));
+            if !here {
+                hit(Mark::Leftover);
+                let cause = PartCause::Lost;
+                self.tell_zone(zone, ToZone::Part { session: *session, stay: *stay, cause });
+            }
+        }
+        let theirs: Vec<SessionId> = self.sessions_in(zone);
+        for id in theirs {
+            let Some(session) = self.sessions.get_mut(&id) else { continue };
+            let stay = session.leg.stay;
+            match &mut session.place {
+                Place::Joining(joining) => {
+                    joining.asked = None;
+                    if session.ending.is_some() {
+                        self.missing(now, zone, id, stay);
+                    } else if !self.is_committing(id) {
+                        self.ask_zone(now, id);
+                    }
+                }
+                Place::In(_) if !members.contains(&(id, stay)) => {
+                    self.missing(now, zone, id, stay);
+                }
+                Place::In(_) => {
+                    if let Some(cause) = session.ending {
+                        let cause = cause.part_cause();
+                        self.tell_zone(zone, ToZone::Part { session: id, stay, cause });
+                    }
+                    self.retry_attach(now, id);
+                }
+                Place::Nowhere => {}
+            }
+        }
+        self.finish_recovery(now);
+    }
+
+    fn open_refused(&mut self, now: Time, zone: ZoneId, text: String) {
+        self.push(HubOutput::Event(Event::ZoneOpenRefused { zone, text: text.clone() }));
+        self.abandon_zone(now, zone, &text);
+    }
+
+    fn zone_ended(&mut self, now: Time, zone: ZoneId) {
+        self.abandon_zone(now, zone, "the zone ended");
+    }
+
+    /// There is no such zone any more: whoever was on its way there, or in it, is not.
+    fn abandon_zone(&mut self, now: Time, zone: ZoneId, text: &str) {
+        self.zones.remove(&zone);
+        self.push(HubOutput::DropZone(zone));
+        for id in self.sessions_in(zone) {
+            let Some(session) = self.sessions.get(&id) else { continue };
+            let stay = session.leg.stay;
+            match session.place {
+                Place::Joining(_) => {
+                    let code = RefusalCode::UnknownZone;
+                    self.join_refused(now, id, (zone, stay), code, text.to_owned());
+                    // There is nobody to wait for.
+                    self.forgotten(now, zone, id, stay);
+                }
+                _ => self.missing(now, zone, id, stay),
+            }
+        }
+        self.finish_recovery(now);
+    }
+
+    /// A callback panicked: its members resume on the next incarnation.
+    fn faulted(
+        &mut self,
+        now: Time,
+        zone: ZoneId,
+        poisoned: Option<(SessionId, u64)>,
+        text: String,
+    ) {
+        let (within, most) = (self.config.faults_within, self.config.faults_max as usize);
+        let Some(info) = self.zones.get_mut(&zone) else { return };
+        info.state = ZoneState::Opening;
+        info.faults.push_back(now);
+        while info.faults.front().is_some_and(|at| now.since(*at) >= within) {
+            info.faults.pop_front();
+        }
+        let closed = info.faults.len() > most;
+        let (name, config) = (info.name.clone(), info.config.clone());
+        self.push(HubOutput::Event(Event::ZoneFault { zone, text, closed }));
+        let spec = ZoneSpec { id: zone, name, config, poisoned, closed };
+        self.push(HubOutput::OpenZone(Box::new(spec)));
+        for id in self.sessions_in(zone) {
+            if let Some(session) = self.sessions.get_mut(&id)
+                && let Place::Joining(joining) = &mut session.place
+            {
+                joining.asked = None;
+            }
+        }
+        for connection in self.connections_at(zone) {
+            self.drop_connection(now, connection, CloseCode::ZoneFault, "the zone starts again");
+        }
+    }
+
+    fn sessions_in(&self, zone: ZoneId) -> Vec<SessionId> {
+        let here = self.sessions.iter().filter(|(_, session)| session.zone() == Some(zone));
+        here.map(|(id, _)| *id).collect()
+    }
+
+    /// Connections whose streams depend on an incarnation of a zone.
+    fn connections_at(&self, zone: ZoneId) -> Vec<ConnectionId> {
+        let depends = |session: SessionId| {
+            self.sessions.get(&session).is_some_and(|session| {
+                session.zone() == Some(zone) && session.presence != Presence::Native
+            })
+        };
+        self.connections
+            .iter()
+            .filter(|(_, known)| {
+                let settling = known.gate.settling.is_some_and(|(settling, _)| settling == zone);
+                settling || known.session().is_some_and(|(session, _)| depends(session))
+            })
+            .map(|(id, _)| *id)
+            .collect()
+    }
+}

@@ -1,0 +1,27 @@
+//! The rules of Rejoin, sans-IO.
+//!
+//! Two kinds of machine of one shape live here: the [`hub::Hub`] (connections, sessions, identity)
+//! and a [`zone::ZoneCore`] for each zone. A machine takes one input at an instant that the driver
+//! names, and is then drained of all its outputs before it takes the next. It reads no clock, no
+//! socket, no disk and no chance but what it is handed, so the same inputs give the same outputs,
+//! byte for byte. [`roster::Roster`] stands alone.
+
+pub mod budget;
+pub mod call;
+pub mod chance;
+pub mod event;
+pub mod exchange;
+pub mod hub;
+pub mod id;
+pub mod mark;
+pub mod outbox;
+pub mod planted;
+pub mod roster;
+pub mod scope;
+pub mod secret;
+pub mod session;
+pub mod time;
+pub mod timeline;
+pub mod zone;
+
+pub use rejoin_wire as wire;

@@ -1,0 +1,261 @@
+//! Coverage marks: a name for every state transition, rung, refusal and fault. The simulator fails
+//! a run whose faults did not reach all of them: its blind spots would otherwise be invisible.
+//! Without the feature `marks` a mark costs nothing.
+
+macro_rules! marks {
+    ($($(#[$doc:meta])* $name:ident,)*) => {
+        /// A place in the rules that a run can reach.
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+        #[repr(usize)]
+        pub enum Mark { $($(#[$doc])* $name,)* }
+
+        impl Mark {
+            /// Every mark.
+            pub const ALL: &'static [Self] = &[$(Self::$name,)*];
+
+            /// Its name, as tables and GUARANTEES.md print it.
+            #[must_use]
+            pub fn name(self) -> &'static str {
+                match self { $(Self::$name => stringify!($name),)* }
+            }
+        }
+    };
+}
+
+marks! {
+    /// A session began.
+    SessionNew,
+    /// A player came back, nothing lost, outside zones.
+    ReplayedOutside,
+    /// A player came back, nothing lost, in a zone.
+    ReplayedInZone,
+    /// The rest of an earlier leg was replayed before the open one.
+    ReplayedOlderLeg,
+    /// A player came back without streams, outside zones.
+    ResyncedOutside,
+    /// A player came back without streams, in a zone.
+    ResyncedCold,
+    /// More was missed than was kept.
+    ResyncedOverrun,
+    /// A live member was overrun and given the whole state.
+    ResyncedInPlace,
+    /// The zone had gone back to an earlier state.
+    ResyncedRolledBack,
+    /// A position this server never gave out.
+    ResyncedUnknownPosition,
+    /// A session lost its zone.
+    ZoneLost,
+    /// A connection was taken over while it still looked alive.
+    TakenOver,
+    /// A takeover came while an earlier resume was still under way.
+    TakenOverAttaching,
+    /// A login without token attached to a held session.
+    FoundHeld,
+    /// A login without token took over a live session.
+    FoundLive,
+    /// `fresh` ended a held session.
+    Superseded,
+    /// A second login was refused by policy.
+    LoggedInAgain,
+    /// A player has several sessions by policy.
+    AllowedSeveral,
+    /// A stale close, frame or timer was recognised by its epoch and ignored.
+    StaleIgnored,
+    /// A hold ended and so did the session.
+    HoldEnded,
+    /// A drop without any hold ended the session at once.
+    HoldNone,
+    /// A hold ended because the match did.
+    HoldMatchEnded,
+    /// A client left for good.
+    Left,
+    /// A session idled out.
+    Idle,
+    /// A session reached its absolute lifetime.
+    Lifetime,
+    /// A session was ended from outside.
+    Kicked,
+    /// A ban ended a session and kept its player out.
+    Banned,
+    /// A connection said nothing in time after its challenge.
+    HandshakeTimeout,
+    /// A connection fell silent.
+    HeartbeatLost,
+    /// A connection acknowledged nothing for too long.
+    TooSlow,
+    /// Time jumped; deadlines moved by the gap.
+    Stalled,
+    /// A retired token was refused.
+    TokenRetired,
+    /// An unknown session or token was refused.
+    SessionUnknown,
+    /// A token older than the newest was accepted: the newest had not been confirmed.
+    TokenOlder,
+    /// A token was confirmed by its first use.
+    TokenConfirmed,
+    /// A wrong or forged credential was refused.
+    CredentialRefused,
+    /// The hello named another server.
+    WrongName,
+    /// An identity that is switched off was refused.
+    IdentityOff,
+    /// A version that is not served was refused.
+    VersionRefused,
+    /// The game's admission rule let a player in.
+    Admitted,
+    /// The game's admission rule refused.
+    AdmissionRefused,
+    /// The game's admission rule gave no answer in time.
+    AdmissionTimeout,
+    /// The service is full.
+    Full,
+    /// A hello came before recovery was done.
+    NotReady,
+    /// A malformed frame.
+    Malformed,
+    /// A frame in a state where it may not stand.
+    OutOfState,
+    /// A jump in the client's numbers.
+    NumberGap,
+    /// An acknowledgement of what was never sent.
+    AckAhead,
+    /// A number that had been consumed came again and was ignored.
+    DuplicateUp,
+    /// A sender over its budget was made to wait.
+    Throttled,
+    /// More waited for a settled place than a client may send.
+    Flooded,
+    /// A numbered frame waited while the session changed its place.
+    Waited,
+    /// A zone gave back a frame that came after its member had gone.
+    Bounced,
+    /// A join was admitted.
+    Joined,
+    /// A join was asked for while in a zone.
+    JoinedTwice,
+    /// A join was refused by the game.
+    JoinDenied,
+    /// A join named no zone.
+    UnknownZone,
+    /// A zone was full.
+    ZoneFull,
+    /// The player was in the zone already with another session.
+    AlreadyHere,
+    /// A member asked to leave its zone.
+    PartAsked,
+    /// A member was parted by its zone.
+    PartKicked,
+    /// A drop parted a member at once.
+    DisconnectHard,
+    /// A drop left a member in place.
+    DisconnectSoft,
+    /// A member was moved to another zone.
+    Transferred,
+    /// A transfer was refused by its target and left the session outside.
+    TransferRefused,
+    /// A zone ended.
+    ZoneEnded,
+    /// A join met a zone that is ending.
+    ZoneEnding,
+    /// A member of an earlier stay was found and parted.
+    Leftover,
+    /// A callback panicked and the zone was rebuilt.
+    ZoneFault,
+    /// An input that had made its zone panic was refused for good.
+    Poisoned,
+    /// A zone panicked too often and was closed.
+    ZoneClosed,
+    /// A frame outside zones was refused.
+    NotMember,
+    /// A payload the game could not read was refused.
+    BadPayload,
+    /// One sender had filled its share of the ring.
+    RingShare,
+    /// The ring forgot an entry somebody had not acknowledged.
+    RingEvicted,
+    /// A private outbox forgot an entry.
+    OutboxEvicted,
+    /// A session's outbox forgot an entry.
+    SessionOutboxEvicted,
+    /// A value of a key was replaced before everybody saw it.
+    LatestReplaced,
+    /// A key was cleared.
+    LatestCleared,
+    /// A new key was refused because there are too many.
+    LatestRefused,
+    /// A member had more unacknowledged than its window and was served later.
+    WindowClosed,
+    /// A reply was sent.
+    Replied,
+    /// A call was answered.
+    CallAnswered,
+    /// A call was not answered in time.
+    CallTimeout,
+    /// An answer to no open call.
+    CallUnknown,
+    /// A timer of a zone rang.
+    TimerRang,
+    /// A job of a zone came back.
+    JobDone,
+    /// A tick was skipped because too many were late.
+    TickSkipped,
+    /// A zone stopped taking input until its cuts are committed.
+    CutBackpressure,
+    /// A zone compacted its cuts.
+    Compacted,
+    /// A zone was rebuilt from its cuts.
+    ZoneRecovered,
+    /// A session was rebuilt from its scope.
+    SessionRecovered,
+    /// A join that a crash interrupted was driven again.
+    JoinRedriven,
+    /// A part that a crash interrupted was driven again.
+    DepartRedriven,
+    /// The client's numbers went on after a loss that was reported.
+    LostUpstream,
+    /// An object changed its owner.
+    OwnerChanged,
+    /// Objects of a leaver were kept.
+    OwnedKept,
+    /// Objects of a leaver were handed over.
+    OwnedHandedOver,
+    /// Objects of a leaver were destroyed.
+    OwnedDestroyed,
+    /// A match started.
+    MatchStarted,
+    /// A match ended.
+    MatchEnded,
+    /// An unreliable message of another leg was dropped.
+    LooseDropped,
+}
+
+#[cfg(feature = "marks")]
+mod count {
+    use super::Mark;
+    use std::cell::RefCell;
+
+    thread_local! {
+        static HITS: RefCell<Vec<u64>> = RefCell::new(vec![0; Mark::ALL.len()]);
+    }
+
+    /// Counts a visit.
+    pub(crate) fn hit(mark: Mark) {
+        HITS.with_borrow_mut(|hits| hits[mark as usize] += 1);
+    }
+
+    /// Takes this thread's counts, leaving zeros.
+    #[must_use]
+    pub fn take() -> Vec<(Mark, u64)> {
+        HITS.with_borrow_mut(|hits| {
+            Mark::ALL.iter().map(|&mark| (mark, std::mem::take(&mut hits[mark as usize]))).collect()
+        })
+    }
+}
+
+#[cfg(feature = "marks")]
+pub(crate) use count::hit;
+#[cfg(feature = "marks")]
+pub use count::take;
+
+#[cfg(not(feature = "marks"))]
+pub(crate) fn hit(_mark: Mark) {}

@@ -1,0 +1,43 @@
+//! Deliberate bugs. A simulator that has never caught one proves nothing, so three live here, asleep
+//! unless a test arms one of them, and not compiled at all without the feature `planted`.
+
+/// A bug that can be armed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Bug {
+    /// A zone takes frames of a connection that has been taken over.
+    ResumeNotFenced,
+    /// A zone acknowledges a number before the cut that contains it is committed.
+    AckBeforeApplied,
+    /// A confirmed token retires the earlier ones at once, but its commit is forgotten, and so is
+    /// the issue of the token it confirms.
+    TokenConfirmLost,
+}
+
+#[cfg(feature = "planted")]
+mod armed {
+    use super::Bug;
+    use std::cell::Cell;
+
+    thread_local! {
+        static ARMED: Cell<Option<Bug>> = const { Cell::new(None) };
+    }
+
+    /// Arms one bug on this thread, or none.
+    pub fn arm(bug: Option<Bug>) {
+        ARMED.set(bug);
+    }
+
+    pub(crate) fn is_armed(bug: Bug) -> bool {
+        ARMED.get() == Some(bug)
+    }
+}
+
+#[cfg(feature = "planted")]
+pub use armed::arm;
+#[cfg(feature = "planted")]
+pub(crate) use armed::is_armed;
+
+#[cfg(not(feature = "planted"))]
+pub(crate) fn is_armed(_bug: Bug) -> bool {
+    false
+}

@@ -1,0 +1,223 @@
+//! A player's presence on the service. It outlives connections; its scope alone decides where it
+//! is. Connections, epochs and deadlines are the hub's business; this is what one session is and
+//! how it looks in the store.
+
+pub mod row;
+pub mod token;
+
+use std::time::Duration;
+
+use bytes::Bytes;
+
+use crate::call::Calls;
+use crate::event::EndCause;
+use crate::exchange::{Hold, ZoneName};
+use crate::id::{
+    ConnectionId, Leg, ObjectId, OwnerEpoch, PlayerId, Revision, SessionEpoch, ZoneId,
+};
+use crate::outbox::Outbox;
+use crate::time::{Time, WallTime};
+use crate::timeline::Timeline;
+
+/// How messages of a session are written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Serializer {
+    /// Binary frames.
+    #[default]
+    Protobuf,
+    /// The same frames as JSON.
+    Json,
+    /// Values: the session lives in the server.
+    Native,
+}
+
+/// How a player is known.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Identity {
+    /// By an Ed25519 key; every resume is signed.
+    Key,
+    /// By a secret that the server minted.
+    Secret,
+    /// Not at all beyond this session.
+    #[default]
+    Anonymous,
+    /// The server's own.
+    Server,
+}
+
+/// Switches of a session.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Flags(pub u8);
+
+impl Flags {
+    /// The connection is encrypted.
+    pub const ENCRYPTION: Self = Self(1);
+    /// Messages are compressed.
+    pub const COMPRESSION: Self = Self(2);
+    /// Frames of this session are logged.
+    pub const PACKET_LOGGING: Self = Self(4);
+    /// A call to the peer is open.
+    pub const AWAITING_RESPONSE: Self = Self(8);
+
+    /// Sets or clears these.
+    pub fn set(&mut self, flags: Self, on: bool) {
+        if on { self.0 |= flags.0 } else { self.0 &= !flags.0 }
+    }
+
+    /// Whether all of these are set.
+    #[must_use]
+    pub fn has(self, flags: Self) -> bool {
+        self.0 & flags.0 == flags.0
+    }
+}
+
+/// Round trips as they were measured.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Latency {
+    /// The last one, in microseconds; 0 before the first.
+    pub last_us: u32,
+    /// Smoothed: each new one counts for an eighth.
+    pub smoothed_us: u32,
+}
+
+impl Latency {
+    /// Takes a measurement.
+    pub fn measure(&mut self, round_trip: Duration) {
+        let us = u32::try_from(round_trip.as_micros()).unwrap_or(u32::MAX);
+        self.smoothed_us = match self.smoothed_us {
+            0 => us,
+            smoothed => smoothed - smoothed / 8 + us / 8,
+        };
+        self.last_us = us;
+    }
+}
+
+/// Whether somebody is there.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Presence {
+    /// Started by the server and not connected yet; it is not held.
+    Preconnect,
+    /// A connection speaks for it, with the session's present epoch.
+    Here(ConnectionId),
+    /// The server itself speaks for it.
+    Native,
+    /// Its connection is gone; it is held until then, or until a match ends.
+    Away(Option<Time>),
+}
+
+/// A join that is under way.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Joining {
+    /// Where to.
+    pub zone: ZoneId,
+    /// The same by name.
+    pub name: ZoneName,
+    /// The number of the Join, 0 for a transfer.
+    pub to: u64,
+    /// What is sent along.
+    pub payload: Bytes,
+    /// The zone has been asked, in its present incarnation.
+    pub asked: Option<OwnerEpoch>,
+}
+
+/// Where a session is.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Place {
+    /// In no zone: the open leg is the session's own.
+    Nowhere,
+    /// On its way into a zone.
+    Joining(Box<Joining>),
+    /// In a zone.
+    In(ZoneId),
+}
+
+/// A session.
+pub struct Session {
+    /// Whose.
+    pub player: PlayerId,
+    /// How the player is known.
+    pub identity: Identity,
+    /// Which connection may speak.
+    pub epoch: SessionEpoch,
+    /// What opens it again.
+    pub tokens: token::Tokens,
+    /// Who is there.
+    pub presence: Presence,
+    /// Where it is.
+    pub place: Place,
+    /// The open leg, if it is in no zone; its stay in any case.
+    pub leg: Leg,
+    /// The last number of the own leg.
+    pub last: u64,
+    /// The highest number consumed of the client's stream, while it is in no zone.
+    pub applied: u64,
+    /// What it owes its client.
+    pub outbox: Outbox,
+    /// How long it is held where no zone says otherwise.
+    pub hold: Hold,
+    /// How its messages are written.
+    pub serializer: Serializer,
+    /// Switches.
+    pub flags: Flags,
+    /// What it may do, as bits that the game defines.
+    pub permissions: u32,
+    /// Arbitrary data of the game.
+    pub data: Bytes,
+    /// The object its player controls.
+    pub avatar: Option<ObjectId>,
+    /// Measured round trips.
+    pub latency: Latency,
+    /// Runs once a drop, before the hold starts.
+    pub disconnect_callback: Option<u64>,
+    /// It is on its way out.
+    pub ending: Option<EndCause>,
+    /// When it began.
+    pub began: WallTime,
+    /// When a game message last came.
+    pub active_at: Time,
+    /// When its newest token was confirmed.
+    pub confirmed_at: Time,
+    /// Frames received and sent.
+    pub received: u32,
+    /// Frames put on its connections by the hub.
+    pub sent: u32,
+    /// What happened to it.
+    pub timeline: Timeline,
+    /// Open calls from outside zones.
+    pub calls: Option<Box<Calls>>,
+    /// The scope's owner and the last revision that was submitted.
+    pub owner: OwnerEpoch,
+    /// The last revision that was submitted.
+    pub revision: Revision,
+    /// Its zone was lost, and its client has not been told yet.
+    pub zone_lost: bool,
+    /// The outbox in the store differs from the one here.
+    pub outbox_dirty: bool,
+}
+
+impl Session {
+    /// The connection that speaks for it.
+    #[must_use]
+    pub fn connection(&self) -> Option<ConnectionId> {
+        match self.presence {
+            Presence::Here(connection) => Some(connection),
+            _ => None,
+        }
+    }
+
+    /// The zone it is in or on its way into.
+    #[must_use]
+    pub fn zone(&self) -> Option<ZoneId> {
+        match &self.place {
+            Place::Nowhere => None,
+            Place::Joining(joining) => Some(joining.zone),
+            Place::In(zone) => Some(*zone),
+        }
+    }
+
+    /// Whether it is held.
+    #[must_use]
+    pub fn is_held(&self) -> bool {
+        matches!(self.presence, Presence::Away(_))
+    }
+}

@@ -1,0 +1,291 @@
+//! A session in its scope: one row for itself, one for what it owes its client, and a bounded
+//! number for its timeline. Fields are only ever added.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use prost::Message;
+use rejoin_wire::SharedFrame;
+
+use super::token::Tokens;
+use super::{Flags, Identity, Joining, Latency, Place, Presence, Serializer, Session};
+use crate::event::EndCause;
+use crate::exchange::{Hold, ZoneName};
+use crate::id::{Leg, PlayerId, SessionEpoch, ZoneId};
+use crate::outbox::{Kept, Outbox, OutboxLimits, Stretch};
+use crate::planted::{Bug, is_armed};
+use crate::scope::{Change, Opened};
+use crate::secret::SecretHash;
+use crate::time::{Time, WallTime, micros};
+use crate::timeline::Timeline;
+
+const SELF: &[u8] = b"session";
+const OUTBOX: &[u8] = b"outbox";
+
+#[derive(Clone, PartialEq, Message)]
+struct Row {
+    #[prost(bytes = "bytes", tag = "1")]
+    player: Bytes,
+    #[prost(uint32, tag = "2")]
+    identity: u32,
+    #[prost(uint64, tag = "3")]
+    epoch: u64,
+    #[prost(message, repeated, tag = "4")]
+    tokens: Vec<TokenRow>,
+    #[prost(uint64, tag = "5")]
+    leg: u64,
+    #[prost(uint64, tag = "6")]
+    last: u64,
+    #[prost(uint64, tag = "7")]
+    applied: u64,
+    /// 0: nowhere, 1: joining, 2: in.
+    #[prost(uint32, tag = "8")]
+    place: u32,
+    #[prost(uint64, tag = "9")]
+    zone: u64,
+    #[prost(string, tag = "10")]
+    zone_kind: String,
+    #[prost(string, tag = "11")]
+    zone_name: String,
+    #[prost(uint64, tag = "12")]
+    join_to: u64,
+    #[prost(bytes = "bytes", tag = "13")]
+    join_payload: Bytes,
+    /// 0: none, 1: timed, 2: until the match ends.
+    #[prost(uint32, tag = "14")]
+    hold: u32,
+    #[prost(uint64, tag = "15")]
+    hold_us: u64,
+    #[prost(uint32, tag = "16")]
+    serializer: u32,
+    #[prost(uint32, tag = "17")]
+    flags: u32,
+    #[prost(uint32, tag = "18")]
+    permissions: u32,
+    #[prost(bytes = "bytes", tag = "19")]
+    data: Bytes,
+    #[prost(uint64, optional, tag = "20")]
+    disconnect_callback: Option<u64>,
+    /// 0: it goes on; otherwise the cause and one.
+    #[prost(uint32, tag = "21")]
+    ending: u32,
+    #[prost(uint64, tag = "22")]
+    began_ms: u64,
+    #[prost(uint32, tag = "23")]
+    timeline: u32,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct TokenRow {
+    #[prost(uint32, tag = "1")]
+    number: u32,
+    #[prost(bytes = "bytes", tag = "2")]
+    hash: Bytes,
+    #[prost(bool, tag = "3")]
+    valid: bool,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct OutboxRow {
+    #[prost(message, repeated, tag = "1")]
+    stretches: Vec<StretchRow>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct StretchRow {
+    #[prost(uint64, tag = "1")]
+    leg: u64,
+    #[prost(uint64, tag = "2")]
+    from: u64,
+    #[prost(uint64, tag = "3")]
+    last: u64,
+    #[prost(uint64, repeated, tag = "4")]
+    seqs: Vec<u64>,
+    #[prost(bytes = "bytes", repeated, tag = "5")]
+    frames: Vec<Bytes>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct EntryRow {
+    #[prost(uint64, tag = "1")]
+    at_ms: u64,
+    #[prost(uint32, tag = "2")]
+    what: u32,
+    #[prost(uint32, tag = "3")]
+    detail: u32,
+}
+
+const CAUSES: [EndCause; 7] = [
+    EndCause::Left,
+    EndCause::HoldEnded,
+    EndCause::Superseded,
+    EndCause::Idle,
+    EndCause::Lifetime,
+    EndCause::Kicked,
+    EndCause::Banned,
+];
+
+/// The changes that bring a session's scope up to date.
+pub fn changes(session: &mut Session) -> Vec<Change> {
+    let row = row_of(session);
+    let mut changes = vec![Change::Put(Bytes::from_static(SELF), Bytes::from(row.encode_to_vec()))];
+    if session.outbox_dirty {
+        session.outbox_dirty = false;
+        let row = outbox_row(&session.outbox);
+        changes.push(Change::Put(Bytes::from_static(OUTBOX), Bytes::from(row.encode_to_vec())));
+    }
+    for (slot, entry) in session.timeline.unstored() {
+        let row = EntryRow { at_ms: entry.at.0, what: entry.what as u32, detail: entry.detail };
+        let key = Bytes::from(format!("timeline/{slot:02}"));
+        changes.push(Change::Put(key, Bytes::from(row.encode_to_vec())));
+    }
+    session.timeline.mark_stored();
+    changes
+}
+
+fn row_of(session: &Session) -> Row {
+    let (place, zone, joining) = match &session.place {
+        Place::Nowhere => (0, 0, None),
+        Place::Joining(joining) => (1, joining.zone.0, Some(joining)),
+        Place::In(zone) => (2, zone.0, None),
+    };
+    let (hold, hold_us) = match session.hold {
+        Hold::None => (0, 0),
+        Hold::Timed(while_) => (1, micros(while_)),
+        Hold::UntilMatchEnds(while_) => (2, micros(while_)),
+    };
+    let mut tokens: Vec<TokenRow> = session
+        .tokens
+        .rows()
+        .map(|(number, hash, valid)| TokenRow { number, hash: hash.to_vec().into(), valid })
+        .collect();
+    if is_armed(Bug::TokenConfirmLost) {
+        tokens.truncate(1);
+    }
+    Row {
+        player: Bytes::copy_from_slice(&session.player.0),
+        identity: session.identity as u32,
+        epoch: session.epoch.0,
+        tokens,
+        leg: session.leg.to_wire(),
+        last: session.last,
+        applied: session.applied,
+        place,
+        zone,
+        zone_kind: joining.map(|j| j.name.kind.clone()).unwrap_or_default(),
+        zone_name: joining.map(|j| j.name.name.clone()).unwrap_or_default(),
+        join_to: joining.map_or(0, |j| j.to),
+        join_payload: joining.map(|j| j.payload.clone()).unwrap_or_default(),
+        hold,
+        hold_us,
+        serializer: session.serializer as u32,
+        flags: session.flags.0.into(),
+        permissions: session.permissions,
+        data: session.data.clone(),
+        disconnect_callback: session.disconnect_callback,
+        ending: CAUSES
+            .iter()
+            .position(|cause| Some(*cause) == session.ending)
+            .map_or(0, |index| index as u32 + 1),
+        began_ms: session.began.0,
+        timeline: session.timeline.count(),
+    }
+}
+
+fn outbox_row(outbox: &Outbox) -> OutboxRow {
+    let stretches = outbox.stretches().map(|stretch| StretchRow {
+        leg: stretch.leg.to_wire(),
+        from: stretch.from,
+        last: stretch.last,
+        seqs: stretch.kept.iter().map(|kept| kept.seq).collect(),
+        frames: stretch.kept.iter().map(|kept| kept.frame.protobuf().clone()).collect(),
+    });
+    OutboxRow { stretches: stretches.collect() }
+}
+
+/// Rebuilds a session; nobody is there yet.
+///
+/// # Errors
+/// Says what is wrong with the rows.
+pub fn load(opened: &Opened, limits: OutboxLimits) -> Result<Session, String> {
+    let find =
+        |key: &[u8]| opened.rows.iter().find(|(name, _)| name == key).map(|(_, v)| v.clone());
+    let row = find(SELF).ok_or("there is no row of the session itself")?;
+    let row = Row::decode(row).map_err(|error| format!("the session's row: {error}"))?;
+    let outbox = find(OUTBOX).unwrap_or_default();
+    let outbox = OutboxRow::decode(outbox).map_err(|error| format!("the outbox: {error}"))?;
+    let player = PlayerId::from_slice(&row.player).ok_or("the player's id is not 16 bytes")?;
+    Ok(Session {
+        player,
+        identity: match row.identity {
+            0 => Identity::Key,
+            1 => Identity::Secret,
+            3 => Identity::Server,
+            _ => Identity::Anonymous,
+        },
+        epoch: SessionEpoch(row.epoch),
+        tokens: Tokens::from_rows(row.tokens.iter().filter_map(|token| {
+            Some((token.number, SecretHash::from_slice(&token.hash)?, token.valid))
+        })),
+        presence: Presence::Away(None),
+        place: place_of(&row),
+        leg: Leg::from_wire(row.leg),
+        last: row.last,
+        applied: row.applied,
+        outbox: outbox_of(outbox, limits),
+        hold: match (row.hold, Duration::from_micros(row.hold_us)) {
+            (0, _) => Hold::None,
+            (1, while_) => Hold::Timed(while_),
+            (_, while_) => Hold::UntilMatchEnds(while_),
+        },
+        serializer: match row.serializer {
+            0 => Serializer::Protobuf,
+            1 => Serializer::Json,
+            _ => Serializer::Native,
+        },
+        flags: Flags((row.flags & 0xff) as u8),
+        permissions: row.permissions,
+        data: row.data,
+        avatar: None,
+        latency: Latency::default(),
+        disconnect_callback: row.disconnect_callback,
+        ending: row.ending.checked_sub(1).and_then(|index| CAUSES.get(index as usize)).copied(),
+        began: WallTime(row.began_ms),
+        active_at: Time::ZERO,
+        confirmed_at: Time::ZERO,
+        received: 0,
+        sent: 0,
+        timeline: Timeline::resumed(row.timeline),
+        calls: None,
+        owner: opened.owner,
+        revision: opened.revision,
+        zone_lost: false,
+        outbox_dirty: false,
+    })
+}
+
+fn place_of(row: &Row) -> Place {
+    match row.place {
+        0 => Place::Nowhere,
+        1 => Place::Joining(Box::new(Joining {
+            zone: ZoneId(row.zone),
+            name: ZoneName { kind: row.zone_kind.clone(), name: row.zone_name.clone() },
+            to: row.join_to,
+            payload: row.join_payload.clone(),
+            asked: None,
+        })),
+        _ => Place::In(ZoneId(row.zone)),
+    }
+}
+
+fn outbox_of(row: OutboxRow, limits: OutboxLimits) -> Outbox {
+    let mut outbox = Outbox::default();
+    for stretch in row.stretches {
+        let kept = stretch.seqs.into_iter().zip(stretch.frames);
+        let kept = kept.map(|(seq, frame)| Kept { seq, frame: SharedFrame::from_encoded(frame) });
+        let leg = Leg::from_wire(stretch.leg);
+        let stretch = Stretch { leg, from: stretch.from, last: stretch.last, kept: kept.collect() };
+        outbox.append(stretch, limits);
+    }
+    outbox
+}

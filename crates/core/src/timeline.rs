@@ -1,0 +1,100 @@
+//! A session's flight recorder: what happened to it and why, bounded, and kept with its scope so
+//! that the story can be read after a crash. Only the last few entries are resident.
+
+use crate::time::WallTime;
+
+/// How many entries the store keeps for a session.
+pub const KEPT: u32 = 64;
+/// How many of them stay in memory.
+const RESIDENT: usize = 4;
+
+/// What happened.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub enum What {
+    /// The session began.
+    Began = 1,
+    /// Its connection was lost; the detail is the close code.
+    Dropped = 2,
+    /// It is back with nothing lost; the detail is how much was replayed.
+    Replayed = 3,
+    /// It is back with the whole state; the detail is the reason.
+    Resynced = 4,
+    /// A newer connection took over.
+    TakenOver = 5,
+    /// It became a member of a zone.
+    Joined = 6,
+    /// It left a zone; the detail is the cause.
+    Parted = 7,
+    /// Its zone was lost.
+    ZoneLost = 8,
+    /// A retired token was shown for it.
+    RetiredToken = 9,
+    /// It is ending; the detail is the cause.
+    Ending = 10,
+}
+
+/// One entry.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Entry {
+    /// When.
+    pub at: WallTime,
+    /// What.
+    pub what: What,
+    /// A code that belongs to it.
+    pub detail: u32,
+}
+
+/// The recorder.
+#[derive(Clone, Debug, Default)]
+pub struct Timeline {
+    count: u32,
+    stored: u32,
+    recent: Vec<Entry>,
+}
+
+impl Timeline {
+    /// Records an entry.
+    pub fn record(&mut self, at: WallTime, what: What, detail: u32) {
+        // Entries that wait for the store are never given up before they are written.
+        let spare = self.recent.len().saturating_sub((self.count - self.stored) as usize);
+        if self.recent.len() >= RESIDENT && spare > 0 {
+            self.recent.remove(0);
+        }
+        self.recent.push(Entry { at, what, detail });
+        self.count = self.count.wrapping_add(1);
+    }
+
+    /// Entries that are not in the store yet, with the slot each belongs to.
+    pub fn unstored(&self) -> impl Iterator<Item = (u32, &Entry)> {
+        let waiting = (self.count - self.stored) as usize;
+        let first = self.recent.len().saturating_sub(waiting);
+        let from = self.stored;
+        self.recent[first..].iter().zip(from..).map(|(entry, number)| (number % KEPT, entry))
+    }
+
+    /// All of them are on their way to the store.
+    pub fn mark_stored(&mut self) {
+        self.stored = self.count;
+        let extra = self.recent.len().saturating_sub(RESIDENT);
+        self.recent.drain(..extra);
+    }
+
+    /// The last few entries, oldest first.
+    #[must_use]
+    pub fn recent(&self) -> &[Entry] {
+        &self.recent
+    }
+
+    /// How many entries there have been.
+    #[must_use]
+    pub fn count(&self) -> u32 {
+        self.count
+    }
+
+    /// Goes on from a number of entries that are in the store.
+    #[must_use]
+    pub fn resumed(count: u32) -> Self {
+        Self { count, stored: count, recent: Vec::new() }
+    }
+}

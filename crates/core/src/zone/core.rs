@@ -1,0 +1,369 @@
+//! The machine around a game's zone. It takes one input, runs the callbacks that follow from it as
+//! steps, and gives out what is due; a panic in a callback ends this incarnation, and the driver
+//! opens the next from the last cut.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use bytes::Bytes;
+use rejoin_wire::SharedFrame;
+use rejoin_wire::v1::PartCause;
+
+use super::config::ZoneConfig;
+use super::context::{Context, Effect};
+use super::cut::Saver;
+use super::release::Release;
+use super::room::Room;
+use super::{Zone, row};
+use crate::chance::Chance;
+use crate::event::Event;
+use crate::exchange::{Link, Native, ToHub, ToZone, ZoneName};
+use crate::id::{CallId, JobId, OwnerEpoch, Revision, SessionId, ZoneId};
+use crate::mark::{Mark, hit};
+use crate::scope::{Batch, Opened};
+use crate::time::Time;
+
+/// Which zone to open, and how.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ZoneSpec {
+    /// Its id.
+    pub id: ZoneId,
+    /// Its kind and name.
+    pub name: ZoneName,
+    /// How it runs.
+    pub config: ZoneConfig,
+    /// The frame that made the last incarnation panic: it is consumed unheard.
+    pub poisoned: Option<(SessionId, u64)>,
+    /// The zone panicked too often: it opens only to part everybody, and no game code runs.
+    pub closed: bool,
+}
+
+/// What a zone is given.
+#[derive(Clone, Debug)]
+pub enum ZoneInput {
+    /// A message of the hub to the incarnation of this owner epoch.
+    FromHub(OwnerEpoch, ToZone),
+    /// A cut is committed, and so are all before it.
+    Committed(Revision),
+    /// Outside work came back.
+    JobDone(JobId, Bytes),
+    /// Time has passed.
+    Wake,
+}
+
+/// What a native session is told.
+#[derive(Clone, Debug)]
+pub enum Delivery {
+    /// It is a member now.
+    Joined(Bytes),
+    /// The zone says something.
+    Message(Native),
+    /// The zone asks something.
+    Call(CallId, Native),
+    /// It is no member any more.
+    Parted(PartCause),
+}
+
+/// What a zone gives out. The driver carries outputs out in order: a frame is in its connection's
+/// queue before the next output is looked at.
+#[derive(Clone, Debug)]
+pub enum ZoneOutput {
+    /// Put this on a connection, if it still is the one with this epoch.
+    Send {
+        /// Whose.
+        session: SessionId,
+        /// Which connection.
+        link: Link,
+        /// What.
+        frame: SharedFrame,
+    },
+    /// Tell a native session.
+    Native {
+        /// Who.
+        session: SessionId,
+        /// What.
+        delivery: Delivery,
+    },
+    /// Tell the hub.
+    ToHub(ToHub),
+    /// Commit this cut.
+    Commit(Batch),
+    /// Do this outside work.
+    StartJob {
+        /// Its number.
+        job: JobId,
+        /// What the game asks for.
+        request: Bytes,
+    },
+    /// Tell whoever listens.
+    Event(Event),
+}
+
+/// A zone of any game, as a driver sees it.
+pub trait ZoneMachine: Send {
+    /// Takes one input. Afterwards [`next_output`](Self::next_output) is drained.
+    fn handle(&mut self, now: Time, input: ZoneInput);
+    /// The next thing to carry out.
+    fn next_output(&mut self) -> Option<ZoneOutput>;
+    /// When it wants to be woken.
+    fn next_deadline(&self) -> Option<Time>;
+    /// False: leave messages of the hub in the mailbox until a commit comes.
+    fn is_accepting(&self) -> bool;
+    /// Which incarnation this is.
+    fn owner(&self) -> OwnerEpoch;
+    /// Figures for metrics.
+    fn counts(&self) -> ZoneCounts;
+}
+
+/// Figures of a zone.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct ZoneCounts {
+    /// Members that are not leaving.
+    pub members: usize,
+    /// Frames made.
+    pub said: u64,
+    /// Times a frame was put on a link.
+    pub sent: u64,
+    /// Frames in the ring.
+    pub ring_frames: usize,
+    /// Bytes in the ring.
+    pub ring_bytes: usize,
+    /// Outputs that wait for a cut.
+    pub held: usize,
+    /// Ticks.
+    pub ticks: u64,
+    /// Ticks that were skipped.
+    pub ticks_skipped: u64,
+    /// Answers to no open call.
+    pub unknown_answers: u64,
+}
+
+/// Whether this incarnation goes on.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Life {
+    Running,
+    /// A callback panicked, or the stored state was refused.
+    Done,
+}
+
+/// The machine around a game.
+pub struct ZoneCore<Z: Zone> {
+    pub(crate) game: Z,
+    pub(crate) room: Room,
+    pub(crate) out: Release,
+    pub(crate) saver: Saver,
+    pub(crate) chance: Chance,
+    pub(crate) life: Life,
+    /// No game code runs any more.
+    pub(crate) closed: bool,
+    pub(crate) unknown_answers: u64,
+    pub(crate) ack_at: Option<Time>,
+}
+
+impl<Z: Zone> ZoneCore<Z> {
+    /// Opens a zone from what its scope holds; nothing, for a new one.
+    pub fn open(now: Time, spec: ZoneSpec, game: Z, opened: &Opened, chance: Chance) -> Self {
+        let gated = spec.config.durability.is_gated();
+        let mut zone = Self {
+            game,
+            room: Room::new(spec.id, spec.name, opened.owner, spec.config),
+            out: Release::new(gated, opened.revision),
+            saver: Saver::default(),
+            chance,
+            life: Life::Running,
+            closed: spec.closed,
+            unknown_answers: 0,
+            ack_at: None,
+        };
+        match row::load(&opened.rows) {
+            Ok(saved) => zone.recover(now, saved, spec.poisoned),
+            Err(text) => zone.refuse_to_open(text),
+        }
+        zone.room.clock.start(now);
+        zone.end_input(now);
+        zone
+    }
+
+    pub(crate) fn refuse_to_open(&mut self, text: String) {
+        self.life = Life::Done;
+        self.out.push_now(ZoneOutput::ToHub(ToHub::OpenRefused { text }));
+    }
+
+    /// Runs one callback as a step: its effects count only if it returns. None: it panicked, and
+    /// this incarnation is done for.
+    pub(crate) fn step<R>(
+        &mut self,
+        now: Time,
+        culprit: Option<(SessionId, u64)>,
+        callback: impl FnOnce(&mut Z, &mut Context<'_, Z::Out>) -> R,
+    ) -> Option<R> {
+        let (result, effects) = self.try_step(now, culprit, callback)?;
+        self.carry_out(now, culprit.map(|(session, _)| session), effects);
+        Some(result)
+    }
+
+    /// The same without carrying out the effects yet.
+    pub(crate) fn try_step<R>(
+        &mut self,
+        now: Time,
+        culprit: Option<(SessionId, u64)>,
+        callback: impl FnOnce(&mut Z, &mut Context<'_, Z::Out>) -> R,
+    ) -> Option<(R, Vec<Effect<Z::Out>>)> {
+        if self.life == Life::Done || self.closed {
+            return None;
+        }
+        let (game, room, chance) = (&mut self.game, &self.room, &mut self.chance);
+        let outcome = catch_unwind(AssertUnwindSafe(|| {
+            let mut ctx = Context::new(now, room, chance);
+            let result = callback(game, &mut ctx);
+            (result, ctx.into_effects())
+        }));
+        match outcome {
+            Ok(done) => {
+                self.room.dirty.any = true;
+                Some(done)
+            }
+            Err(panic) => {
+                self.fault(culprit, panic_text(panic.as_ref()));
+                None
+            }
+        }
+    }
+
+    fn fault(&mut self, poisoned: Option<(SessionId, u64)>, text: String) {
+        hit(Mark::ZoneFault);
+        self.life = Life::Done;
+        self.out.abandon();
+        let poisoned = poisoned.filter(|(_, number)| *number > 0);
+        self.out.push_now(ZoneOutput::ToHub(ToHub::Faulted { poisoned, text }));
+    }
+
+    fn take(&mut self, now: Time, input: ZoneInput) {
+        match input {
+            ZoneInput::FromHub(owner, message) if owner == self.room.owner => {
+                self.heed(now, message);
+            }
+            ZoneInput::FromHub(..) => hit(Mark::StaleIgnored),
+            ZoneInput::Committed(revision) => self.committed(revision),
+            ZoneInput::JobDone(job, result) => self.job_done(now, job, result),
+            ZoneInput::Wake => self.wake(now),
+        }
+    }
+
+    fn job_done(&mut self, now: Time, job: JobId, result: Bytes) {
+        if let Some((key, _)) = self.room.jobs.remove(&job) {
+            hit(Mark::JobDone);
+            self.room.dirty.jobs = true;
+            self.step(now, None, |game, ctx| game.on_job(ctx, key, result));
+        }
+    }
+
+    fn wake(&mut self, now: Time) {
+        while let Some(key) = self.room.clock.take_due(now) {
+            hit(Mark::TimerRang);
+            self.room.dirty.timers = true;
+            self.step(now, None, |game, ctx| game.on_timer(ctx, key));
+        }
+        while self.room.clock.take_tick(now, self.room.config.catch_up_ticks_max) {
+            self.step(now, None, |game, ctx| game.on_tick(ctx));
+        }
+        self.expire_calls(now);
+        self.sever_slow(now);
+    }
+
+    /// What follows from any input: members that were overrun get the whole state, numbers that
+    /// were consumed are acknowledged, and a cut is made if one is due.
+    fn end_input(&mut self, now: Time) {
+        if self.life == Life::Done {
+            self.out.abandon();
+            return;
+        }
+        for session in self.room.overrun() {
+            self.resync_in_place(now, session);
+        }
+        self.finish_ending();
+        self.acknowledge_due(now);
+        if self.life == Life::Done {
+            self.out.abandon();
+            return;
+        }
+        self.out.end_step(self.room.dirty.any);
+        self.cut_if_due(now);
+    }
+}
+
+impl<Z: Zone> ZoneMachine for ZoneCore<Z> {
+    fn handle(&mut self, now: Time, input: ZoneInput) {
+        if self.life == Life::Done {
+            return;
+        }
+        self.take(now, input);
+        self.end_input(now);
+    }
+
+    fn next_output(&mut self) -> Option<ZoneOutput> {
+        while let Some(output) = self.out.next() {
+            match &output {
+                // Checked again at release: a takeover may have come while the cut was on its way.
+                ZoneOutput::Send { session, link, .. } => {
+                    let member = self.room.members.get(session);
+                    if member.is_some_and(|member| member.link == Some(*link)) {
+                        return Some(output);
+                    }
+                    hit(Mark::StaleIgnored);
+                }
+                _ => return Some(output),
+            }
+        }
+        None
+    }
+
+    fn next_deadline(&self) -> Option<Time> {
+        if self.life == Life::Done {
+            return None;
+        }
+        [self.room.clock.next_deadline(), self.room.soonest, self.ack_at, self.saver.next_save]
+            .into_iter()
+            .flatten()
+            .min()
+    }
+
+    fn is_accepting(&self) -> bool {
+        let accepting = self.out.held() < self.room.config.held_outputs_max;
+        if !accepting {
+            hit(Mark::CutBackpressure);
+        }
+        accepting
+    }
+
+    fn owner(&self) -> OwnerEpoch {
+        self.room.owner
+    }
+
+    fn counts(&self) -> ZoneCounts {
+        ZoneCounts {
+            members: self.room.active_count(),
+            said: self.room.stream.said,
+            sent: self.room.stream.sent,
+            ring_frames: self.room.stream.ring.len(),
+            ring_bytes: self.room.stream.ring.bytes(),
+            held: self.out.held(),
+            ticks: self.room.clock.ticks(),
+            ticks_skipped: self.room.clock.skipped(),
+            unknown_answers: self.unknown_answers,
+        }
+    }
+}
+
+/// A message as a value for native sessions.
+pub(crate) fn native<M: Send + Sync + 'static>(message: M) -> Native {
+    Arc::new(message)
+}
+
+fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic
+        .downcast_ref::<&str>()
+        .map(|text| (*text).to_owned())
+        .or_else(|| panic.downcast_ref::<String>().cloned());
+    text.unwrap_or_else(|| "a panic without text".to_owned())
+}

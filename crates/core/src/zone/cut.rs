@@ -1,0 +1,461 @@
+//! Cuts: what a zone commits and how it starts from that. A cut holds the state, the applied
+//! numbers, what was said and who is here, all from the same steps, so nothing that was released is
+//! ever undone. There is no replay of inputs: what came after the last cut comes again, because it
+//! was not acknowledged.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Duration;
+
+use bytes::Bytes;
+use rejoin_wire::SharedFrame;
+use rejoin_wire::v1::{PartCause, RungReason};
+
+use super::core::{Life, ZoneCore, ZoneOutput};
+use super::latest::Value;
+use super::member::{Leaving, Member};
+use super::objects::{OnPart, Owned};
+use super::ring::{Entry, Recipients};
+use super::room::{Dirty, MatchData, Room};
+use super::row::{self, Cut};
+use super::{Saved, State, Zone};
+use crate::call::Calls;
+use crate::event::Event;
+use crate::exchange::{ToHub, ZoneName};
+use crate::id::{CallId, JobId, Leg, ObjectId, PlayerId, Revision, SessionEpoch, SessionId};
+use crate::mark::{Mark, hit};
+use crate::outbox::Kept;
+use crate::roster::Presence;
+use crate::scope::{Batch, Change, ScopeId};
+use crate::time::{Time, micros};
+
+/// When to cut and what the last one held.
+#[derive(Debug, Default)]
+pub(crate) struct Saver {
+    cuts: u32,
+    snapshot: Option<blake3::Hash>,
+    pub next_save: Option<Time>,
+    /// The next cut deletes the scope.
+    deleting: bool,
+}
+
+impl<Z: Zone> ZoneCore<Z> {
+    pub(crate) fn committed(&mut self, revision: Revision) {
+        self.out.commit(revision);
+    }
+
+    /// The last member is forgotten and the zone is ending: its scope goes.
+    pub(crate) fn finish_ending(&mut self) {
+        if self.room.ending && self.room.members.is_empty() && !self.saver.deleting {
+            self.saver.deleting = true;
+            self.room.dirty.any = true;
+            self.out.push(ZoneOutput::ToHub(ToHub::Ended));
+            self.out.push(ZoneOutput::Event(Event::ZoneEnded { zone: self.room.id }));
+        }
+    }
+
+    pub(crate) fn cut_if_due(&mut self, now: Time) {
+        let config = &self.room.config;
+        if !self.room.dirty.any || self.out.in_flight() >= config.cuts_in_flight_max.max(1) {
+            return;
+        }
+        if !config.durability.is_gated() && !self.saver.deleting {
+            let due = *self.saver.next_save.get_or_insert(now.after(config.save_every));
+            if now < due {
+                return;
+            }
+            self.saver.next_save = None;
+        }
+        self.cut(now);
+    }
+
+    fn cut(&mut self, now: Time) {
+        self.acknowledge_cut();
+        self.out.end_step(true);
+        let is_base = self.saver.cuts % self.room.config.cuts_per_compaction.max(1) == 0;
+        let revision = self.out.submit();
+        let changes = if self.saver.deleting {
+            vec![Change::DeletePrefix(Bytes::new())]
+        } else {
+            let Some(cut) = self.describe(now, is_base) else { return };
+            row::changes(revision.0, &cut, is_base)
+        };
+        self.saver.cuts = self.saver.cuts.wrapping_add(1);
+        let batch = Batch {
+            scope: ScopeId::Zone(self.room.id),
+            owner: self.room.owner,
+            revision,
+            changes,
+            delete_scope: self.saver.deleting,
+        };
+        self.room.dirty = Dirty { said: self.room.stream.last, ..Dirty::default() };
+        self.out.push_now(ZoneOutput::Commit(batch));
+    }
+
+    /// What changed, or everything; none when the game could not be saved.
+    fn describe(&mut self, now: Time, is_base: bool) -> Option<Cut> {
+        if is_base {
+            hit(Mark::Compacted);
+            self.room.trim();
+        }
+        let mut cut = describe_room(now, &self.room, is_base);
+        cut.game_version = Z::VERSION;
+        if Z::STATE == State::Cells && !is_base || self.closed {
+            return Some(cut);
+        }
+        let Ok(saved) = catch_unwind(AssertUnwindSafe(|| self.game.save())) else {
+            self.life = Life::Done;
+            let text = "save panicked".to_owned();
+            self.out.abandon();
+            self.out.push_now(ZoneOutput::ToHub(ToHub::Faulted { poisoned: None, text }));
+            return None;
+        };
+        if let Some(snapshot) = saved {
+            let hash = Some(blake3::hash(&snapshot));
+            if Z::STATE == State::Cells {
+                cut.cells_cleared = true;
+                cut.cells.clear();
+                self.room.cells.clear();
+                cut.snapshot = Some(snapshot);
+            } else if is_base || hash != self.saver.snapshot {
+                cut.snapshot = Some(snapshot);
+            }
+            self.saver.snapshot = hash;
+        }
+        Some(cut)
+    }
+
+    /// Starts from what was saved; nothing, for a new zone.
+    pub(crate) fn recover(
+        &mut self,
+        now: Time,
+        saved: Option<Cut>,
+        poisoned: Option<(SessionId, u64)>,
+    ) {
+        if let Some(cut) = saved {
+            hit(Mark::ZoneRecovered);
+            let version = cut.game_version;
+            let game = Saved {
+                snapshot: cut.snapshot.clone(),
+                cells: cut
+                    .cells
+                    .iter()
+                    .filter_map(|c| Some((c.key.clone(), c.value.clone()?)))
+                    .collect(),
+            };
+            if !self.closed {
+                let restored = catch_unwind(AssertUnwindSafe(|| self.game.restore(version, game)));
+                match restored {
+                    Ok(Ok(())) => {}
+                    Ok(Err(refused)) => return self.refuse_to_open(refused.0),
+                    Err(_) => return self.refuse_to_open("restore panicked".to_owned()),
+                }
+            }
+            restore_room(now, &mut self.room, cut);
+        }
+        if let Some((session, number)) = poisoned
+            && let Some(member) = self.room.active_mut(session)
+        {
+            member.poisoned.push(number);
+            self.room.dirty.any = true;
+        }
+        self.announce(now);
+    }
+
+    fn announce(&mut self, now: Time) {
+        let members = self.room.members.iter().map(|(id, m)| (*id, m.leg.stay)).collect();
+        let match_running = self.room.match_running();
+        self.out.push(ZoneOutput::ToHub(ToHub::Opened { members, match_running }));
+        let leaving: Vec<SessionId> =
+            self.room.members.iter().filter(|(_, m)| !m.is_active()).map(|(id, _)| *id).collect();
+        for session in leaving {
+            hit(Mark::DepartRedriven);
+            self.tell_departed(session);
+        }
+        for (job, (_, request)) in &self.room.jobs {
+            self.out.push(ZoneOutput::StartJob { job: *job, request: request.clone() });
+        }
+        if self.closed {
+            hit(Mark::ZoneClosed);
+            self.end_zone(now, PartCause::ZoneFault);
+        }
+    }
+}
+
+fn describe_room(now: Time, room: &Room, is_base: bool) -> Cut {
+    let dirty = &room.dirty;
+    let said = if is_base { 0 } else { dirty.said };
+    let rows = room.members.iter().filter(|(id, _)| is_base || dirty.members.contains(id));
+    let outbox = room.members.iter().flat_map(|(id, member)| {
+        // A leaver's outbox holds what the ring may have held before: all of it is written.
+        let from = if member.is_active() { said } else { 0 };
+        let is_dirty = is_base || member.is_active() || dirty.members.contains(id);
+        let kept = member.outbox.iter().filter(move |kept| is_dirty && kept.seq > from);
+        kept.map(|kept| row::OutboxRow {
+            session: id.0,
+            seq: kept.seq,
+            frame: kept.frame.protobuf().clone(),
+        })
+    });
+    let cells: Vec<row::Cell> = if is_base {
+        room.cells.iter().map(|(key, value)| cell(key, Some(value))).collect()
+    } else {
+        dirty.cells.iter().map(|key| cell(key, room.cells.get(key))).collect()
+    };
+    let all_players = is_base || dirty.all_players;
+    Cut {
+        format: row::FORMAT,
+        last: room.stream.last,
+        age_us: micros(room.clock.age(now)),
+        ticks: room.clock.ticks(),
+        match_running: room.match_running(),
+        ending: room.ending,
+        last_job: room.last_job.0,
+        game_version: 0,
+        snapshot: None,
+        cells_cleared: false,
+        cells,
+        members: rows.map(|(id, member)| member_row(now, *id, member)).collect(),
+        gone: dirty.gone.iter().map(|session| session.0).collect(),
+        ring_floor: room.stream.ring.floor().unwrap_or(room.stream.last + 1),
+        ring: room.stream.ring.after(said).map(ring_row).collect(),
+        outbox: outbox.collect(),
+        latest: room.stream.latest.after(said).map(latest_row).collect(),
+        timers: (is_base || dirty.timers).then(|| timers(room)),
+        jobs: (is_base || dirty.jobs).then(|| jobs(room)),
+        objects: objects(room, is_base),
+        players: players(room, all_players),
+        all_players,
+        kind: if is_base { room.name.kind.clone() } else { String::new() },
+        name: if is_base { room.name.name.clone() } else { String::new() },
+    }
+}
+
+fn cell(key: &Bytes, value: Option<&Bytes>) -> row::Cell {
+    row::Cell { key: key.clone(), value: value.cloned() }
+}
+
+fn member_row(now: Time, session: SessionId, member: &Member) -> row::MemberRow {
+    let leaving = member.leaving.as_ref().map(|leaving| {
+        let (name, payload) = leaving.next.clone().unzip();
+        let name = name.unwrap_or(ZoneName { kind: String::new(), name: String::new() });
+        row::LeavingRow {
+            cause: leaving.cause.into(),
+            last: leaving.last,
+            next_kind: name.kind,
+            next_name: name.name,
+            next_payload: payload.unwrap_or_default(),
+            has_next: leaving.next.is_some(),
+        }
+    });
+    let calls = member.calls.rows(now);
+    row::MemberRow {
+        session: session.0,
+        player: Bytes::copy_from_slice(&member.player.0),
+        leg: member.leg.to_wire(),
+        native: member.native,
+        joined: member.joined,
+        epoch: member.epoch.0,
+        newest: member.newest,
+        acked: member.acked,
+        lost: member.lost,
+        applied: member.applied,
+        poisoned: member.poisoned.clone(),
+        leaving,
+        calls: calls
+            .map(|(id, key, rest_us)| row::CallRow { call: id.0, key: key.clone(), rest_us })
+            .collect(),
+        last_call: member.calls.last().0,
+        avatar: member.avatar.map(|avatar| avatar.0),
+        data: member.data.clone(),
+        turned: member.turned.into(),
+    }
+}
+
+fn ring_row(entry: &Entry) -> row::RingRow {
+    let (to, sessions) = match &entry.to {
+        Recipients::All => (0, Vec::new()),
+        Recipients::Except(session) => (1, vec![session.0]),
+        Recipients::Only(sessions) => (2, sessions.iter().map(|session| session.0).collect()),
+    };
+    let cause = entry.cause.unwrap_or_default().0;
+    row::RingRow { seq: entry.seq, to, sessions, cause, frame: entry.frame.protobuf().clone() }
+}
+
+fn latest_row((key, value): (&String, &Value)) -> row::LatestRow {
+    let (payload, frame) = (value.payload.clone(), value.frame.protobuf().clone());
+    row::LatestRow { key: key.clone(), seq: value.seq, payload, frame }
+}
+
+fn timers(room: &Room) -> row::Timers {
+    let timer =
+        |(key, due): (&Bytes, Duration)| row::TimerRow { key: key.clone(), due_us: micros(due) };
+    row::Timers { timers: room.clock.timers().map(timer).collect() }
+}
+
+fn jobs(room: &Room) -> row::Jobs {
+    let jobs = room.jobs.iter().map(|(job, (key, request))| row::JobRow {
+        job: job.0,
+        key: key.clone(),
+        request: request.clone(),
+    });
+    row::Jobs { jobs: jobs.collect() }
+}
+
+fn objects(room: &Room, is_base: bool) -> Vec<row::ObjectRow> {
+    let object_row = |object: ObjectId, owned: Option<Owned>| row::ObjectRow {
+        object: object.0,
+        player: owned.map(|owned| Bytes::copy_from_slice(&owned.player.0)).unwrap_or_default(),
+        on_part: owned.map_or(0, |owned| owned.on_part as u32),
+    };
+    if is_base {
+        return room
+            .objects
+            .iter()
+            .map(|(object, owned)| object_row(object, Some(owned)))
+            .collect();
+    }
+    let changed = room.dirty.objects.iter();
+    changed.map(|object| object_row(*object, room.objects.get(*object))).collect()
+}
+
+fn players(room: &Room, all: bool) -> Vec<row::PlayerRow> {
+    let known =
+        room.roster.players().filter(|(player, ..)| all || room.dirty.players.contains(player));
+    let mut rows: Vec<row::PlayerRow> = known
+        .map(|(player, presence, data)| row::PlayerRow {
+            player: Bytes::copy_from_slice(&player.0),
+            known: true,
+            session: match presence {
+                Presence::Here { connection } => connection.0,
+                Presence::Away { .. } => 0,
+            },
+            data: data.0.clone(),
+        })
+        .collect();
+    let forgotten = room.dirty.players.iter().filter(|p| room.roster.data(p).is_none());
+    rows.extend(forgotten.map(|player| row::PlayerRow {
+        player: Bytes::copy_from_slice(&player.0),
+        known: false,
+        session: 0,
+        data: Bytes::new(),
+    }));
+    rows
+}
+
+fn restore_room(now: Time, room: &mut Room, cut: Cut) {
+    room.stream.last = cut.last;
+    room.clock.restore(Duration::from_micros(cut.age_us), cut.ticks);
+    room.ending = cut.ending;
+    room.last_job = JobId(cut.last_job);
+    room.cells = cut.cells.into_iter().filter_map(|cell| Some((cell.key, cell.value?))).collect();
+    for timer in cut.timers.unwrap_or_default().timers {
+        room.clock.set(Duration::from_micros(timer.due_us), timer.key);
+    }
+    for job in cut.jobs.unwrap_or_default().jobs {
+        room.jobs.insert(JobId(job.job), (job.key, job.request));
+    }
+    for object in cut.objects {
+        if let Some(player) = PlayerId::from_slice(&object.player) {
+            let on_part = match object.on_part {
+                0 => OnPart::Keep,
+                1 => OnPart::HandOver,
+                _ => OnPart::Destroy,
+            };
+            room.objects.set(ObjectId(object.object), Owned { player, on_part });
+        }
+    }
+    restore_players(now, room, cut.match_running, cut.players);
+    for entry in cut.ring {
+        room.stream.ring.push(entry_of(entry));
+    }
+    for value in cut.latest {
+        let frame = SharedFrame::from_encoded(value.frame);
+        room.stream.latest.set(value.key, Value { seq: value.seq, payload: value.payload, frame });
+    }
+    let (owner, gated) = (room.owner, room.config.durability.is_gated());
+    for row in cut.members {
+        let session = SessionId(row.session);
+        let mut member = member_of(now, row);
+        if !gated && member.is_active() {
+            // What was said after this cut is not known any more: no position of it can be met.
+            let leg = member.leg.next_turn(owner).unwrap_or(member.leg);
+            member.restart(leg, cut.last, RungReason::RolledBack);
+        }
+        room.members.insert(session, member);
+    }
+    for kept in cut.outbox {
+        if let Some(member) = room.members.get_mut(&SessionId(kept.session))
+            && kept.seq > member.acked.max(member.lost)
+        {
+            let frame = SharedFrame::from_encoded(kept.frame);
+            member.outbox_bytes += frame.len();
+            member.outbox.push_back(Kept { seq: kept.seq, frame });
+        }
+    }
+    room.dirty.said = cut.last;
+    room.reset_alarm();
+}
+
+fn restore_players(now: Time, room: &mut Room, running: bool, players: Vec<row::PlayerRow>) {
+    if running {
+        room.roster.match_started();
+    }
+    for row in players {
+        let Some(player) = PlayerId::from_slice(&row.player) else { continue };
+        let session = SessionId(row.session);
+        // Ids in a cut are distinct, and a record for each fitted before.
+        let _ = room.roster.connect(now, session, player, MatchData(row.data));
+        if row.session == 0 {
+            let _ = room.roster.disconnect(now, session);
+        }
+    }
+}
+
+fn entry_of(row: row::RingRow) -> Entry {
+    let sessions: Vec<SessionId> = row.sessions.into_iter().map(SessionId).collect();
+    let to = match (row.to, sessions.first()) {
+        (1, Some(session)) => Recipients::Except(*session),
+        (2, _) => Recipients::Only(sessions.into()),
+        _ => Recipients::All,
+    };
+    let cause = (row.cause != 0).then_some(SessionId(row.cause));
+    Entry { seq: row.seq, to, cause, frame: SharedFrame::from_encoded(row.frame) }
+}
+
+fn member_of(now: Time, row: row::MemberRow) -> Member {
+    let leaving = row.leaving.map(|leaving| Leaving {
+        cause: PartCause::try_from(leaving.cause).unwrap_or(PartCause::Lost),
+        last: leaving.last,
+        next: leaving.has_next.then_some((
+            ZoneName { kind: leaving.next_kind, name: leaving.next_name },
+            leaving.next_payload,
+        )),
+    });
+    let calls = row.calls.into_iter().map(|call| (CallId(call.call), call.key, call.rest_us));
+    Member {
+        player: PlayerId::from_slice(&row.player).unwrap_or_default(),
+        leg: Leg::from_wire(row.leg),
+        native: row.native,
+        joined: row.joined,
+        epoch: SessionEpoch(row.epoch),
+        link: None,
+        leaving,
+        newest: row.newest,
+        sent: row.acked,
+        acked: row.acked,
+        lost: row.lost,
+        turned: RungReason::try_from(row.turned).unwrap_or(RungReason::Unspecified),
+        outbox: Default::default(),
+        outbox_bytes: 0,
+        flight: Default::default(),
+        flight_bytes: 0,
+        resyncing: None,
+        progress_at: None,
+        applied: row.applied,
+        told: row.applied,
+        poisoned: row.poisoned,
+        calls: Calls::from_rows(now, CallId(row.last_call), calls),
+        avatar: row.avatar.map(ObjectId),
+        data: row.data,
+    }
+}

@@ -1,0 +1,107 @@
+//! Values of which only the newest matters, one for each key, beside the ring. A reader sees a
+//! subsequence of a key's values that ends with the newest: possibly later than its place among the
+//! ordered messages, never earlier. A cleared key is remembered until everybody knows.
+
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+use rejoin_wire::SharedFrame;
+use rejoin_wire::v1::Latest as LatestValue;
+
+/// The newest of one key.
+#[derive(Clone, Debug)]
+pub(crate) struct Value {
+    /// The number it was said with.
+    pub seq: u64,
+    /// The value; none when the key was cleared.
+    pub payload: Option<Bytes>,
+    /// The frame that says so.
+    pub frame: SharedFrame,
+}
+
+/// All keys.
+#[derive(Debug, Default)]
+pub(crate) struct Latest {
+    values: BTreeMap<String, Value>,
+    by_seq: BTreeMap<u64, String>,
+    bytes: usize,
+}
+
+impl Latest {
+    /// Sets or clears a key; true when an earlier value gave way.
+    pub(crate) fn set(&mut self, key: String, value: Value) -> bool {
+        self.bytes += key.len() + value.frame.len();
+        self.by_seq.insert(value.seq, key.clone());
+        match self.values.insert(key, value) {
+            Some(old) => {
+                if let Some(key) = self.by_seq.remove(&old.seq) {
+                    self.bytes -= key.len() + old.frame.len();
+                }
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// Whether a key of this length and a frame of this size may be set.
+    #[must_use]
+    pub(crate) fn has_room(
+        &self,
+        key: &str,
+        frame_len: usize,
+        keys_max: usize,
+        bytes_max: usize,
+    ) -> bool {
+        let old = self.values.get(key).map_or(0, |value| key.len() + value.frame.len());
+        let keys = self.values.len() + usize::from(!self.values.contains_key(key));
+        keys <= keys_max && self.bytes - old + key.len() + frame_len <= bytes_max
+    }
+
+    /// Forgets cleared keys that everybody knows of.
+    pub(crate) fn trim(&mut self, acknowledged: u64) {
+        let gone: Vec<String> = self
+            .by_seq
+            .range(..=acknowledged)
+            .filter(|(_, key)| self.values.get(*key).is_some_and(|value| value.payload.is_none()))
+            .map(|(_, key)| key.clone())
+            .collect();
+        for key in gone {
+            if let Some(value) = self.values.remove(&key) {
+                self.by_seq.remove(&value.seq);
+                self.bytes -= key.len() + value.frame.len();
+            }
+        }
+    }
+
+    /// The first value said after a number.
+    #[must_use]
+    pub(crate) fn next_after(&self, seq: u64) -> Option<&Value> {
+        let (_, key) = self.by_seq.range(seq.saturating_add(1)..).next()?;
+        self.values.get(key)
+    }
+
+    /// All values that are set, for somebody who comes in.
+    #[must_use]
+    pub(crate) fn all(&self) -> Vec<LatestValue> {
+        self.values
+            .iter()
+            .filter_map(|(key, value)| {
+                let payload = value.payload.clone()?;
+                Some(LatestValue { key: key.clone(), payload })
+            })
+            .collect()
+    }
+
+    /// Keys and values said after a number, cleared ones included.
+    pub(crate) fn after(&self, seq: u64) -> impl Iterator<Item = (&String, &Value)> {
+        self.by_seq
+            .range(seq.saturating_add(1)..)
+            .filter_map(|(_, key)| self.values.get_key_value(key))
+    }
+
+    /// Whether a key is set.
+    #[must_use]
+    pub(crate) fn contains(&self, key: &str) -> bool {
+        self.values.get(key).is_some_and(|value| value.payload.is_some())
+    }
+}

@@ -1,0 +1,509 @@
+//! Coming and going. The session's scope alone decides where a session is; a zone admits a stay
+//! once, gives its place to whichever connection has the highest epoch, and forgets a leaver only
+//! when the session has committed what it takes over.
+
+use bytes::Bytes;
+use rejoin_wire::SharedFrame;
+use rejoin_wire::v1::{
+    Joined, PartCause, Parted, RefusalCode, Resync, Rung, RungReason, ServerFrame, ZoneRef, down,
+    server_frame,
+};
+
+use super::core::{Delivery, Life, ZoneCore, ZoneOutput};
+use super::member::{Leaving, Member, Resyncing};
+use super::room::MatchData;
+use super::{Disconnect, JoinDenied, Zone};
+use crate::call::{CallFailed, Calls};
+use crate::event::Event;
+use crate::exchange::{Admit, Attach, Departed, Link, ResumeFrom, ToHub, ToZone, ZoneName};
+use crate::id::{Leg, SessionEpoch, SessionId};
+use crate::mark::{Mark, hit};
+use crate::outbox::Stretch;
+use crate::time::Time;
+
+impl<Z: Zone> ZoneCore<Z> {
+    pub(crate) fn heed(&mut self, now: Time, message: ToZone) {
+        match message {
+            ToZone::Admit(admit) => self.admit(now, *admit),
+            ToZone::Attach(attach) => self.attach(now, *attach),
+            ToZone::Up { session, epoch, up } => self.up(now, session, epoch, up),
+            ToZone::Loose { session, epoch, leg, payload } => {
+                self.hear_loose(now, session, epoch, leg, payload);
+            }
+            ToZone::Ack { session, epoch, leg, seq } => self.acked(now, session, epoch, leg, seq),
+            ToZone::Native { session, message } => self.hear_native(now, session, message),
+            ToZone::Say { session, body } => {
+                if self.room.active(session).is_some_and(|member| !member.native) {
+                    self.room.say_to(now, session, body, &mut self.out);
+                }
+            }
+            ToZone::Dropped { session, stay, epoch } => self.dropped(now, session, stay, epoch),
+            ToZone::Part { session, stay, cause } => self.part(now, session, stay, cause),
+            ToZone::Forget { session, stay } => self.forget(session, stay),
+            ToZone::End => self.end_zone(now, PartCause::ZoneEnded),
+        }
+    }
+
+    fn admit(&mut self, now: Time, admit: Admit) {
+        let (session, stay) = (admit.session, admit.stay);
+        if let Some(member) = self.room.members.get(&session)
+            && member.leg.stay == stay
+        {
+            // Said again after a crash: it is here, or has been and its departure is on its way.
+            if member.is_active() {
+                self.out.push(ZoneOutput::ToHub(ToHub::Admitted { session, stay }));
+            }
+            return;
+        }
+        if let Some(code) = self.refusal(&admit) {
+            return self.refuse_join(session, stay, code, String::new());
+        }
+        let request = admit.payload.clone();
+        self.insert(&admit);
+        let verdict =
+            self.try_step(now, Some((session, 0)), |game, ctx| game.on_join(ctx, session, request));
+        match verdict {
+            Some((Ok(payload), effects)) => {
+                self.welcome_member(now, &admit, payload);
+                self.carry_out(now, Some(session), effects);
+            }
+            Some((Err(JoinDenied(text)), _)) => {
+                hit(Mark::JoinDenied);
+                self.remove(session);
+                self.refuse_join(session, stay, RefusalCode::JoinDenied, text);
+            }
+            None => {}
+        }
+    }
+
+    fn refusal(&self, admit: &Admit) -> Option<RefusalCode> {
+        let room = &self.room;
+        let same_player = |member: &&Member| member.is_active() && member.player == admit.player;
+        let known = room.roster.data(&admit.player).is_some();
+        if room.ending || self.closed {
+            hit(Mark::ZoneEnding);
+            Some(RefusalCode::ZoneEnding)
+        } else if room.active_count() >= room.config.members_max
+            || (!known && room.roster.len() >= room.config.roster_max)
+        {
+            hit(Mark::ZoneFull);
+            Some(RefusalCode::ZoneFull)
+        } else if room.members.contains_key(&admit.session)
+            || room.members.values().filter(same_player).count()
+                >= room.config.sessions_per_player_max
+        {
+            hit(Mark::AlreadyHere);
+            Some(RefusalCode::AlreadyHere)
+        } else {
+            None
+        }
+    }
+
+    fn refuse_join(&mut self, session: SessionId, stay: u32, code: RefusalCode, text: String) {
+        self.out.push(ZoneOutput::ToHub(ToHub::JoinRefused { session, stay, code, text }));
+    }
+
+    fn insert(&mut self, admit: &Admit) {
+        let link = admit.link.map(|connection| Link { connection, epoch: admit.epoch });
+        let member = Member {
+            player: admit.player,
+            leg: Leg::first(admit.stay),
+            native: admit.native,
+            joined: self.room.stream.last + 1,
+            epoch: admit.epoch,
+            link,
+            leaving: None,
+            newest: 0,
+            sent: 0,
+            acked: 0,
+            lost: 0,
+            turned: RungReason::Unspecified,
+            outbox: Default::default(),
+            outbox_bytes: 0,
+            flight: Default::default(),
+            flight_bytes: 0,
+            resyncing: None,
+            progress_at: None,
+            applied: admit.applied,
+            told: admit.applied,
+            poisoned: Vec::new(),
+            calls: Calls::default(),
+            avatar: None,
+            data: admit.data.clone(),
+        };
+        self.room.members.insert(admit.session, member);
+    }
+
+    fn remove(&mut self, session: SessionId) {
+        self.room.members.remove(&session);
+        self.room.dirty.members.remove(&session);
+        self.room.dirty.gone.insert(session);
+    }
+
+    fn welcome_member(&mut self, now: Time, admit: &Admit, payload: Bytes) {
+        hit(Mark::Joined);
+        let (session, stay) = (admit.session, admit.stay);
+        // Nobody else can hold the session's id here: a leaver of that id is refused above.
+        let _ = self.room.roster.connect(now, session, admit.player, MatchData::default());
+        self.room.dirty.players.insert(admit.player);
+        if admit.native {
+            self.tell_native(session, Delivery::Joined(payload));
+        } else {
+            let joined = Joined {
+                leg: Leg::first(stay).to_wire(),
+                zone: Some(zone_ref(&self.room.name)),
+                to: admit.to,
+                payload,
+                latest: self.room.stream.latest.all(),
+            };
+            self.room.say_to(now, session, down::Body::Joined(joined), &mut self.out);
+        }
+        self.out.push(ZoneOutput::ToHub(ToHub::Admitted { session, stay }));
+        let zone = self.room.name.clone();
+        self.out.push(ZoneOutput::Event(Event::ZoneJoined { session, zone }));
+    }
+
+    /// A connection takes its place: the fence, the rung and `applied` are one step.
+    fn attach(&mut self, now: Time, attach: Attach) {
+        let Attach { session, stay, link, from, backlog, oldest_unacked, mut welcome } = attach;
+        let Some(member) = self.room.members.get_mut(&session).filter(|m| m.leg.stay == stay)
+        else {
+            self.out.push(ZoneOutput::ToHub(ToHub::Missing { session, stay }));
+            return;
+        };
+        if !member.is_active() || link.epoch <= member.epoch {
+            // A leaver's departure is on its way, and the hub goes on from there.
+            hit(Mark::StaleIgnored);
+            return;
+        }
+        member.epoch = link.epoch;
+        member.unlink();
+        let expected = oldest_unacked.saturating_sub(1);
+        welcome.lost_upstream = expected.saturating_sub(member.applied);
+        if welcome.lost_upstream > 0 {
+            hit(Mark::LostUpstream);
+            member.applied = expected;
+        }
+        member.told = member.applied;
+        welcome.applied = member.applied;
+        welcome.zone = Some(zone_ref(&self.room.name));
+        self.room.dirty.members.insert(session);
+        self.room.dirty.any = true;
+        self.reconnect_roster(now, session);
+        let Some(member) = self.room.active(session) else { return };
+        match verdict(member, &from) {
+            // Whoever lost something in either direction is told so.
+            Ok(_) if welcome.lost_upstream > 0 => {
+                self.resync(now, session, link, RungReason::RolledBack, Some(*welcome));
+            }
+            Ok(position) => self.replay(now, session, link, position, backlog, *welcome),
+            Err(reason) => self.resync(now, session, link, reason, Some(*welcome)),
+        }
+    }
+
+    fn replay(
+        &mut self,
+        now: Time,
+        session: SessionId,
+        link: Link,
+        position: Option<u64>,
+        backlog: Vec<SharedFrame>,
+        mut welcome: rejoin_wire::v1::Welcome,
+    ) {
+        // With nothing on the link yet, what is said here comes after what is said again.
+        if self.step(now, None, |game, ctx| game.on_reconnect(ctx, session)).is_none()
+            && self.life == Life::Done
+        {
+            return;
+        }
+        let Some(member) = self.room.active_mut(session) else { return };
+        member.link = Some(link);
+        member.resyncing = None;
+        if let Some(seq) = position {
+            welcome.leg = member.leg.to_wire();
+            member.acknowledge(seq);
+            member.sent = seq;
+        } else {
+            member.sent = 0;
+        }
+        welcome.rung = Rung::Replayed.into();
+        welcome.reason = RungReason::Complete.into();
+        self.send_frame(session, link, server_frame::Frame::Welcome(welcome));
+        hit(Mark::ReplayedInZone);
+        if !backlog.is_empty() {
+            hit(Mark::ReplayedOlderLeg);
+        }
+        let replayed = backlog.len() as u64;
+        for frame in backlog {
+            self.out.push(ZoneOutput::Send { session, link, frame });
+        }
+        let before = self.room.stream.sent;
+        self.room.pump(now, session, &mut self.out);
+        let replayed = replayed + self.room.stream.sent - before;
+        self.tell_attached(session, link.epoch, RungReason::Complete, replayed);
+    }
+
+    /// Gives a member the whole state on a new leg.
+    fn resync(
+        &mut self,
+        now: Time,
+        session: SessionId,
+        link: Link,
+        reason: RungReason,
+        welcome: Option<rejoin_wire::v1::Welcome>,
+    ) {
+        let owner = self.room.owner;
+        let seq = self.room.stream.last;
+        let taken = self.try_step(now, None, |game, ctx| game.on_resync(ctx, session));
+        let Some((snapshot, effects)) = taken else {
+            if self.closed {
+                self.depart(now, session, PartCause::ZoneFault, None, 0);
+            }
+            return;
+        };
+        let latest = self.room.stream.latest.all();
+        let zone = zone_ref(&self.room.name);
+        let Some(member) = self.room.active_mut(session) else { return };
+        let Some(leg) = member.leg.next_turn(owner) else {
+            return self.depart(now, session, PartCause::Lost, None, 0);
+        };
+        member.restart(leg, seq, reason);
+        member.link = Some(link);
+        member.resyncing = Some(Resyncing { seq, again: false });
+        let applied = member.applied;
+        let mut lost_upstream = 0;
+        let returning = welcome.is_some();
+        if let Some(mut welcome) = welcome {
+            welcome.rung = Rung::Resynced.into();
+            welcome.reason = reason.into();
+            welcome.leg = leg.to_wire();
+            lost_upstream = welcome.lost_upstream;
+            self.send_frame(session, link, server_frame::Frame::Welcome(welcome));
+        }
+        let resync = Resync {
+            leg: leg.to_wire(),
+            seq,
+            reason: reason.into(),
+            snapshot,
+            latest,
+            zone: Some(zone),
+            applied,
+            lost_upstream,
+        };
+        self.send_frame(session, link, server_frame::Frame::Resync(resync));
+        self.await_progress(now, session);
+        self.carry_out(now, None, effects);
+        if returning {
+            hit(match reason {
+                RungReason::Cold => Mark::ResyncedCold,
+                RungReason::RolledBack => Mark::ResyncedRolledBack,
+                RungReason::UnknownPosition => Mark::ResyncedUnknownPosition,
+                _ => Mark::ResyncedOverrun,
+            });
+            self.tell_attached(session, link.epoch, reason, 0);
+            self.step(now, None, |game, ctx| game.on_reconnect(ctx, session));
+        }
+    }
+
+    /// A live member missed something for good.
+    pub(crate) fn resync_in_place(&mut self, now: Time, session: SessionId) {
+        if let Some(link) = self.room.active(session).and_then(|member| member.link) {
+            hit(Mark::ResyncedInPlace);
+            self.room.dirty.any = true;
+            self.resync(now, session, link, RungReason::Overrun, None);
+        }
+    }
+
+    fn dropped(&mut self, now: Time, session: SessionId, stay: u32, epoch: SessionEpoch) {
+        let Some(member) = self.room.active_mut(session) else { return };
+        // The session has lost this epoch, and with it every earlier one.
+        if member.leg.stay != stay || member.epoch > epoch || !member.is_connected() {
+            hit(Mark::StaleIgnored);
+            return;
+        }
+        member.unlink();
+        let player = member.player;
+        let _ = self.room.roster.disconnect(now, session);
+        self.room.dirty.players.insert(player);
+        self.room.dirty.any = true;
+        match self.step(now, None, |game, ctx| game.on_disconnect(ctx, session)) {
+            Some(Disconnect::Hard) => {
+                hit(Mark::DisconnectHard);
+                self.depart(now, session, PartCause::Disconnected, None, 0);
+            }
+            _ => hit(Mark::DisconnectSoft),
+        }
+    }
+
+    fn part(&mut self, now: Time, session: SessionId, stay: u32, cause: PartCause) {
+        match self.room.members.get(&session) {
+            Some(member) if member.leg.stay == stay => {
+                if member.is_active() {
+                    self.depart(now, session, cause, None, 0);
+                }
+            }
+            _ => self.out.push(ZoneOutput::ToHub(ToHub::Missing { session, stay })),
+        }
+    }
+
+    /// Ends a member's stay: its last frame, the game's callback, its objects, and what it takes
+    /// along. `to`: the number of the client's own wish.
+    pub(crate) fn depart(
+        &mut self,
+        now: Time,
+        session: SessionId,
+        cause: PartCause,
+        next: Option<(ZoneName, Bytes)>,
+        to: u64,
+    ) {
+        let Some(member) = self.room.active_mut(session) else { return };
+        let (player, stay, is_native) = (member.player, member.leg.stay, member.native);
+        let calls = member.calls.take_all();
+        for call in calls {
+            self.step(now, None, |game, ctx| {
+                game.on_answer(ctx, session, call.key, Err(CallFailed::Gone));
+            });
+        }
+        if is_native {
+            self.tell_native(session, Delivery::Parted(cause));
+        } else {
+            let leg = Leg::first(stay.saturating_add(1)).to_wire();
+            let parted = Parted { leg, cause: cause.into(), text: String::new(), to };
+            self.room.say_to(now, session, down::Body::Parted(parted), &mut self.out);
+        }
+        let last = self.room.stream.last;
+        let kept = self.room.unacknowledged(session);
+        let Some(member) = self.room.active_mut(session) else { return };
+        member.leaving = Some(Leaving { cause, next, last });
+        member.outbox_bytes = kept.iter().map(|kept| kept.frame.len()).sum();
+        member.outbox = kept.into();
+        member.progress_at = None;
+        self.room.dirty.any = true;
+        // A clean leave during a match keeps the match data as a drop does.
+        let _ = self.room.roster.disconnect(now, session);
+        self.room.dirty.players.insert(player);
+        let heir = self.heir();
+        for change in self.room.objects.part(player, heir) {
+            self.tell_owner(Some(change));
+        }
+        self.step(now, None, |game, ctx| game.on_part(ctx, session, cause));
+        self.tell_departed(session);
+        let zone = self.room.name.clone();
+        self.out.push(ZoneOutput::Event(Event::ZoneParted { session, zone, cause }));
+    }
+
+    /// Says that a member has left; said again after a crash until the session has taken over.
+    pub(crate) fn tell_departed(&mut self, session: SessionId) {
+        let Some(member) = self.room.members.get(&session) else { return };
+        let Some(leaving) = &member.leaving else { return };
+        let tail = Stretch {
+            leg: member.leg,
+            from: member.acked.max(member.lost),
+            last: leaving.last,
+            kept: member.outbox.clone(),
+        };
+        let departed = Departed {
+            session,
+            stay: member.leg.stay,
+            tail,
+            sent: member.sent,
+            epoch: member.epoch,
+            applied: member.applied,
+            cause: leaving.cause,
+            next: leaving.next.clone(),
+            data: member.data.clone(),
+        };
+        self.out.push(ZoneOutput::ToHub(ToHub::Departed(Box::new(departed))));
+    }
+
+    fn forget(&mut self, session: SessionId, stay: u32) {
+        let leaving = |member: &Member| member.leg.stay == stay && !member.is_active();
+        if self.room.members.get(&session).is_some_and(leaving) {
+            self.remove(session);
+            self.room.dirty.any = true;
+        }
+        self.out.push(ZoneOutput::ToHub(ToHub::Forgotten { session, stay }));
+    }
+
+    /// Ends the zone: nobody comes in, everybody is parted; the scope goes when all are forgotten.
+    pub(crate) fn end_zone(&mut self, now: Time, cause: PartCause) {
+        if self.room.ending {
+            return;
+        }
+        hit(Mark::ZoneEnded);
+        self.room.ending = true;
+        self.room.dirty.any = true;
+        let sessions: Vec<SessionId> = self.room.members.keys().copied().collect();
+        for session in sessions {
+            self.depart(now, session, cause, None, 0);
+        }
+    }
+
+    fn reconnect_roster(&mut self, now: Time, session: SessionId) {
+        let Some(player) = self.room.active(session).map(|member| member.player) else { return };
+        // Still connected in the roster after a takeover without a drop: nothing to do then.
+        let _ = self.room.roster.connect(now, session, player, MatchData::default());
+        self.room.dirty.players.insert(player);
+    }
+
+    fn heir(&self) -> Option<crate::id::PlayerId> {
+        let staying = self.room.members.values().filter(|member| member.is_active());
+        staying.min_by_key(|member| member.joined).map(|member| member.player)
+    }
+
+    fn await_progress(&mut self, now: Time, session: SessionId) {
+        let due = now.after(self.room.config.progress);
+        self.room.alarm(due);
+        if let Some(member) = self.room.members.get_mut(&session) {
+            member.progress_at = Some(due);
+        }
+    }
+
+    fn tell_attached(
+        &mut self,
+        session: SessionId,
+        epoch: SessionEpoch,
+        reason: RungReason,
+        replayed: u64,
+    ) {
+        let attached = ToHub::Attached { session, epoch, reason, replayed };
+        self.out.push(ZoneOutput::ToHub(attached));
+    }
+
+    fn send_frame(&mut self, session: SessionId, link: Link, frame: server_frame::Frame) {
+        let frame = SharedFrame::new(&ServerFrame { frame: Some(frame) });
+        self.out.push(ZoneOutput::Send { session, link, frame });
+    }
+}
+
+/// Whether a member's stream can go on, and from which number; no number: from its start, after
+/// what earlier legs still owe.
+fn verdict(member: &Member, from: &ResumeFrom) -> Result<Option<u64>, RungReason> {
+    match from {
+        ResumeFrom::Lost(reason) => Err(*reason),
+        ResumeFrom::Start => {
+            let whole = member.leg.turn == 0 && member.lost == 0 && member.acked == 0;
+            if whole { Ok(None) } else { Err(given_up(member)) }
+        }
+        ResumeFrom::Position(leg, seq) => {
+            if *leg > member.leg || (*leg == member.leg && *seq > member.newest) {
+                Err(RungReason::UnknownPosition)
+            } else if *leg != member.leg || *seq < member.lost.max(member.acked) {
+                Err(given_up(member))
+            } else {
+                Ok(Some(*seq))
+            }
+        }
+    }
+}
+
+fn given_up(member: &Member) -> RungReason {
+    match member.turned {
+        RungReason::RolledBack => RungReason::RolledBack,
+        _ => RungReason::Overrun,
+    }
+}
+
+pub(crate) fn zone_ref(name: &ZoneName) -> ZoneRef {
+    ZoneRef { kind: name.kind.clone(), name: name.name.clone() }
+}

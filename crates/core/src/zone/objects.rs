@@ -1,0 +1,122 @@
+//! Who owns what in a zone. An object is owned by a player, not by a connection: a drop changes
+//! nothing, and the returning player finds its objects. What happens when the owner parts was
+//! decided when the object got its owner.
+
+use std::collections::BTreeMap;
+
+use crate::id::{ObjectId, PlayerId};
+use crate::mark::{Mark, hit};
+
+/// What becomes of an object when its owner parts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum OnPart {
+    /// It waits for its owner.
+    Keep,
+    /// It goes to the member who has been there longest; it waits when nobody is left.
+    HandOver,
+    /// It is gone.
+    Destroy,
+}
+
+/// An owner and the rule for its parting.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Owned {
+    /// Whose it is.
+    pub player: PlayerId,
+    /// What a part does to it.
+    pub on_part: OnPart,
+}
+
+/// A change of one object, for events.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct OwnerChange {
+    /// Which object.
+    pub object: ObjectId,
+    /// Who owned it.
+    pub from: Option<PlayerId>,
+    /// Who owns it now.
+    pub to: Option<PlayerId>,
+}
+
+/// All objects with an owner.
+#[derive(Clone, Debug, Default)]
+pub struct Objects {
+    owned: BTreeMap<ObjectId, Owned>,
+}
+
+impl Objects {
+    /// Gives an object to a player.
+    pub fn set(&mut self, object: ObjectId, owned: Owned) -> OwnerChange {
+        hit(Mark::OwnerChanged);
+        let from = self.owned.insert(object, owned).map(|before| before.player);
+        OwnerChange { object, from, to: Some(owned.player) }
+    }
+
+    /// Takes an object from whoever owns it.
+    pub fn release(&mut self, object: ObjectId) -> Option<OwnerChange> {
+        let before = self.owned.remove(&object)?;
+        Some(OwnerChange { object, from: Some(before.player), to: None })
+    }
+
+    /// The owner parts; `heir` has been there longest of those who stay.
+    pub fn part(&mut self, player: PlayerId, heir: Option<PlayerId>) -> Vec<OwnerChange> {
+        let theirs: Vec<(ObjectId, Owned)> = self
+            .owned
+            .iter()
+            .filter(|(_, owned)| owned.player == player)
+            .map(|(object, owned)| (*object, *owned))
+            .collect();
+        let mut changes = Vec::new();
+        for (object, owned) in theirs {
+            match (owned.on_part, heir) {
+                (OnPart::Keep, _) | (OnPart::HandOver, None) => hit(Mark::OwnedKept),
+                (OnPart::HandOver, Some(heir)) => {
+                    hit(Mark::OwnedHandedOver);
+                    changes.push(self.set(object, Owned { player: heir, ..owned }));
+                }
+                (OnPart::Destroy, _) => {
+                    hit(Mark::OwnedDestroyed);
+                    changes.extend(self.release(object));
+                }
+            }
+        }
+        changes
+    }
+
+    /// Who owns an object.
+    #[must_use]
+    pub fn owner(&self, object: ObjectId) -> Option<PlayerId> {
+        self.owned.get(&object).map(|owned| owned.player)
+    }
+
+    /// Who owns an object, and the rule for the owner's parting.
+    #[must_use]
+    pub fn get(&self, object: ObjectId) -> Option<Owned> {
+        self.owned.get(&object).copied()
+    }
+
+    /// What a player owns.
+    pub fn owned_by(&self, player: PlayerId) -> impl Iterator<Item = ObjectId> + '_ {
+        self.owned
+            .iter()
+            .filter(move |(_, owned)| owned.player == player)
+            .map(|(object, _)| *object)
+    }
+
+    /// All objects.
+    pub fn iter(&self) -> impl Iterator<Item = (ObjectId, Owned)> + '_ {
+        self.owned.iter().map(|(object, owned)| (*object, *owned))
+    }
+
+    /// How many have an owner.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.owned.len()
+    }
+
+    /// Whether nothing is owned.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.owned.is_empty()
+    }
+}

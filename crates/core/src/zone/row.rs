@@ -1,0 +1,386 @@
+//! What a cut looks like in the store. One value holds one cut: what changed since the last one, or
+//! everything when cuts are compacted. Loading folds them, oldest first, into one that holds all.
+//!
+//! Fields are only ever added: an older program skips what it does not know.
+
+use std::collections::BTreeMap;
+
+use bytes::{Bytes, BytesMut};
+use prost::Message;
+
+use crate::scope::{Change, ROW_BYTES_MAX};
+
+/// Rows of cuts since the last compaction start so.
+const CUT: &[u8] = b"cut/";
+/// Rows of the last compaction start so.
+const BASE: &[u8] = b"base/";
+/// The format this program writes; it reads this and all before.
+pub(crate) const FORMAT: u32 = 1;
+
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct Cut {
+    #[prost(uint32, tag = "1")]
+    pub format: u32,
+    /// The last number given to anything.
+    #[prost(uint64, tag = "2")]
+    pub last: u64,
+    #[prost(uint64, tag = "3")]
+    pub age_us: u64,
+    #[prost(uint64, tag = "4")]
+    pub ticks: u64,
+    #[prost(bool, tag = "5")]
+    pub match_running: bool,
+    #[prost(bool, tag = "6")]
+    pub ending: bool,
+    #[prost(uint64, tag = "7")]
+    pub last_job: u64,
+    #[prost(uint32, tag = "8")]
+    pub game_version: u32,
+    /// The game's whole state, when it changed.
+    #[prost(bytes = "bytes", optional, tag = "9")]
+    pub snapshot: Option<Bytes>,
+    /// The cells before this cut are in the snapshot.
+    #[prost(bool, tag = "10")]
+    pub cells_cleared: bool,
+    #[prost(message, repeated, tag = "11")]
+    pub cells: Vec<Cell>,
+    #[prost(message, repeated, tag = "12")]
+    pub members: Vec<MemberRow>,
+    #[prost(uint64, repeated, tag = "13")]
+    pub gone: Vec<u64>,
+    /// Nothing of the ring below this number is kept.
+    #[prost(uint64, tag = "14")]
+    pub ring_floor: u64,
+    #[prost(message, repeated, tag = "15")]
+    pub ring: Vec<RingRow>,
+    #[prost(message, repeated, tag = "16")]
+    pub outbox: Vec<OutboxRow>,
+    #[prost(message, repeated, tag = "17")]
+    pub latest: Vec<LatestRow>,
+    #[prost(message, optional, tag = "18")]
+    pub timers: Option<Timers>,
+    #[prost(message, optional, tag = "19")]
+    pub jobs: Option<Jobs>,
+    #[prost(message, repeated, tag = "20")]
+    pub objects: Vec<ObjectRow>,
+    #[prost(message, repeated, tag = "21")]
+    pub players: Vec<PlayerRow>,
+    /// Players that are not in this cut have no record any more.
+    #[prost(bool, tag = "22")]
+    pub all_players: bool,
+    /// Which zone this is; in a base only.
+    #[prost(string, tag = "23")]
+    pub kind: String,
+    #[prost(string, tag = "24")]
+    pub name: String,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct Cell {
+    #[prost(bytes = "bytes", tag = "1")]
+    pub key: Bytes,
+    /// None: the cell is empty.
+    #[prost(bytes = "bytes", optional, tag = "2")]
+    pub value: Option<Bytes>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct MemberRow {
+    #[prost(uint64, tag = "1")]
+    pub session: u64,
+    #[prost(bytes = "bytes", tag = "2")]
+    pub player: Bytes,
+    #[prost(uint64, tag = "3")]
+    pub leg: u64,
+    #[prost(bool, tag = "4")]
+    pub native: bool,
+    #[prost(uint64, tag = "5")]
+    pub joined: u64,
+    #[prost(uint64, tag = "6")]
+    pub epoch: u64,
+    #[prost(uint64, tag = "7")]
+    pub newest: u64,
+    #[prost(uint64, tag = "8")]
+    pub acked: u64,
+    #[prost(uint64, tag = "9")]
+    pub lost: u64,
+    #[prost(uint64, tag = "10")]
+    pub applied: u64,
+    #[prost(uint64, repeated, tag = "11")]
+    pub poisoned: Vec<u64>,
+    #[prost(message, optional, tag = "12")]
+    pub leaving: Option<LeavingRow>,
+    #[prost(message, repeated, tag = "13")]
+    pub calls: Vec<CallRow>,
+    #[prost(uint64, tag = "14")]
+    pub last_call: u64,
+    #[prost(uint64, optional, tag = "15")]
+    pub avatar: Option<u64>,
+    #[prost(bytes = "bytes", tag = "16")]
+    pub data: Bytes,
+    #[prost(int32, tag = "17")]
+    pub turned: i32,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct LeavingRow {
+    #[prost(int32, tag = "1")]
+    pub cause: i32,
+    #[prost(uint64, tag = "2")]
+    pub last: u64,
+    #[prost(string, tag = "3")]
+    pub next_kind: String,
+    #[prost(string, tag = "4")]
+    pub next_name: String,
+    #[prost(bytes = "bytes", tag = "5")]
+    pub next_payload: Bytes,
+    #[prost(bool, tag = "6")]
+    pub has_next: bool,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct CallRow {
+    #[prost(uint64, tag = "1")]
+    pub call: u64,
+    #[prost(bytes = "bytes", tag = "2")]
+    pub key: Bytes,
+    /// What is left until its deadline.
+    #[prost(uint64, tag = "3")]
+    pub rest_us: u64,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct RingRow {
+    #[prost(uint64, tag = "1")]
+    pub seq: u64,
+    /// 0: all; 1: all but the one in `sessions`; 2: only those in `sessions`.
+    #[prost(uint32, tag = "2")]
+    pub to: u32,
+    #[prost(uint64, repeated, tag = "3")]
+    pub sessions: Vec<u64>,
+    #[prost(uint64, tag = "4")]
+    pub cause: u64,
+    #[prost(bytes = "bytes", tag = "5")]
+    pub frame: Bytes,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct OutboxRow {
+    #[prost(uint64, tag = "1")]
+    pub session: u64,
+    #[prost(uint64, tag = "2")]
+    pub seq: u64,
+    #[prost(bytes = "bytes", tag = "3")]
+    pub frame: Bytes,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct LatestRow {
+    #[prost(string, tag = "1")]
+    pub key: String,
+    #[prost(uint64, tag = "2")]
+    pub seq: u64,
+    #[prost(bytes = "bytes", optional, tag = "3")]
+    pub payload: Option<Bytes>,
+    #[prost(bytes = "bytes", tag = "4")]
+    pub frame: Bytes,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct Timers {
+    #[prost(message, repeated, tag = "1")]
+    pub timers: Vec<TimerRow>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct TimerRow {
+    #[prost(bytes = "bytes", tag = "1")]
+    pub key: Bytes,
+    /// In the zone's age.
+    #[prost(uint64, tag = "2")]
+    pub due_us: u64,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct Jobs {
+    #[prost(message, repeated, tag = "1")]
+    pub jobs: Vec<JobRow>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct JobRow {
+    #[prost(uint64, tag = "1")]
+    pub job: u64,
+    #[prost(bytes = "bytes", tag = "2")]
+    pub key: Bytes,
+    #[prost(bytes = "bytes", tag = "3")]
+    pub request: Bytes,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct ObjectRow {
+    #[prost(uint64, tag = "1")]
+    pub object: u64,
+    /// Empty: nobody owns it.
+    #[prost(bytes = "bytes", tag = "2")]
+    pub player: Bytes,
+    /// 0: keep, 1: hand over, 2: destroy.
+    #[prost(uint32, tag = "3")]
+    pub on_part: u32,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct PlayerRow {
+    #[prost(bytes = "bytes", tag = "1")]
+    pub player: Bytes,
+    #[prost(bool, tag = "2")]
+    pub known: bool,
+    /// The session that plays it; 0 while it is away.
+    #[prost(uint64, tag = "3")]
+    pub session: u64,
+    #[prost(bytes = "bytes", tag = "4")]
+    pub data: Bytes,
+}
+
+/// The changes that write a cut; a base replaces everything before it.
+pub(crate) fn changes(revision: u64, cut: &Cut, is_base: bool) -> Vec<Change> {
+    let mut changes = Vec::new();
+    if is_base {
+        changes.push(Change::DeletePrefix(Bytes::from_static(CUT)));
+        changes.push(Change::DeletePrefix(Bytes::from_static(BASE)));
+    }
+    let mut rest = Bytes::from(cut.encode_to_vec());
+    let mut part = 0u32;
+    loop {
+        let value = rest.split_to(rest.len().min(ROW_BYTES_MAX));
+        let mut key = BytesMut::from(if is_base { BASE } else { CUT });
+        key.extend_from_slice(&revision.to_be_bytes());
+        key.extend_from_slice(&part.to_be_bytes());
+        changes.push(Change::Put(key.freeze(), value));
+        part += 1;
+        if rest.is_empty() {
+            return changes;
+        }
+    }
+}
+
+/// Folds all rows of a zone's scope into one cut that holds everything.
+pub(crate) fn load(rows: &[(Bytes, Bytes)]) -> Result<Option<Cut>, String> {
+    // A base sorts before the cuts that follow it, and parts of a cut follow each other.
+    let mut values: BTreeMap<(u64, bool), BytesMut> = BTreeMap::new();
+    for (key, value) in rows {
+        let (is_cut, rest) = match (key.strip_prefix(BASE), key.strip_prefix(CUT)) {
+            (Some(rest), _) => (false, rest),
+            (_, Some(rest)) => (true, rest),
+            _ => return Err(format!("a row with the unknown key {key:?}")),
+        };
+        let revision = rest.first_chunk::<8>().ok_or("a row whose key has no revision")?;
+        let revision = u64::from_be_bytes(*revision);
+        values.entry((revision, is_cut)).or_default().extend_from_slice(value);
+    }
+    let mut whole: Option<Fold> = None;
+    for ((revision, _), value) in values {
+        let cut = Cut::decode(value.freeze()).map_err(|e| format!("cut {revision}: {e}"))?;
+        if cut.format > FORMAT {
+            return Err(format!(
+                "cut {revision} has format {}, this program reads up to {FORMAT}",
+                cut.format
+            ));
+        }
+        whole.get_or_insert_default().add(cut);
+    }
+    Ok(whole.map(Fold::into_cut))
+}
+
+/// Which zone these rows are of; none when nothing has been committed yet.
+#[must_use]
+pub fn name_of(rows: &[(Bytes, Bytes)]) -> Option<crate::exchange::ZoneName> {
+    let cut = load(rows).ok().flatten()?;
+    Some(crate::exchange::ZoneName { kind: cut.kind, name: cut.name })
+}
+
+/// A cut under way to hold everything.
+#[derive(Default)]
+struct Fold {
+    newest: Cut,
+    snapshot: Option<Bytes>,
+    cells: BTreeMap<Bytes, Cell>,
+    members: BTreeMap<u64, MemberRow>,
+    ring: BTreeMap<u64, RingRow>,
+    outbox: BTreeMap<(u64, u64), OutboxRow>,
+    latest: BTreeMap<String, LatestRow>,
+    timers: Option<Timers>,
+    jobs: Option<Jobs>,
+    objects: BTreeMap<u64, ObjectRow>,
+    players: BTreeMap<Bytes, PlayerRow>,
+}
+
+impl Fold {
+    fn add(&mut self, mut cut: Cut) {
+        self.snapshot = cut.snapshot.take().or(self.snapshot.take());
+        if cut.cells_cleared {
+            self.cells.clear();
+        }
+        for cell in std::mem::take(&mut cut.cells) {
+            match cell.value {
+                Some(_) => drop(self.cells.insert(cell.key.clone(), cell)),
+                None => drop(self.cells.remove(&cell.key)),
+            }
+        }
+        for gone in &cut.gone {
+            self.members.remove(gone);
+            self.outbox.retain(|(session, _), _| session != gone);
+        }
+        for row in std::mem::take(&mut cut.members) {
+            self.members.insert(row.session, row);
+        }
+        for row in std::mem::take(&mut cut.ring) {
+            self.ring.insert(row.seq, row);
+        }
+        self.ring = self.ring.split_off(&cut.ring_floor);
+        for row in std::mem::take(&mut cut.outbox) {
+            self.outbox.insert((row.session, row.seq), row);
+        }
+        for row in std::mem::take(&mut cut.latest) {
+            self.latest.insert(row.key.clone(), row);
+        }
+        self.timers = cut.timers.take().or(self.timers.take());
+        self.jobs = cut.jobs.take().or(self.jobs.take());
+        for row in std::mem::take(&mut cut.objects) {
+            match row.player.is_empty() {
+                true => drop(self.objects.remove(&row.object)),
+                false => drop(self.objects.insert(row.object, row)),
+            }
+        }
+        if cut.all_players {
+            self.players.clear();
+        }
+        if cut.kind.is_empty() {
+            cut.kind = std::mem::take(&mut self.newest.kind);
+            cut.name = std::mem::take(&mut self.newest.name);
+        }
+        for row in std::mem::take(&mut cut.players) {
+            match row.known {
+                true => drop(self.players.insert(row.player.clone(), row)),
+                false => drop(self.players.remove(&row.player)),
+            }
+        }
+        self.newest = cut;
+    }
+
+    fn into_cut(self) -> Cut {
+        Cut {
+            snapshot: self.snapshot,
+            cells: self.cells.into_values().collect(),
+            members: self.members.into_values().collect(),
+            ring: self.ring.into_values().collect(),
+            outbox: self.outbox.into_values().collect(),
+            latest: self.latest.into_values().collect(),
+            timers: self.timers,
+            jobs: self.jobs,
+            objects: self.objects.into_values().collect(),
+            players: self.players.into_values().collect(),
+            ..self.newest
+        }
+    }
+}

@@ -1,0 +1,293 @@
+//! Carrying out what a callback recorded, in the order it was recorded.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use rejoin_wire::SharedFrame;
+use rejoin_wire::v1::{
+    Call, Loose, Message as Said, PartCause, Reply, ServerFrame, down, server_frame,
+};
+
+use super::Zone;
+use super::context::{Effect, Sender};
+use super::core::{Delivery, ZoneCore, ZoneOutput, native};
+use super::message::Message;
+use super::objects::OwnerChange;
+use super::ring::Recipients;
+use crate::call::CallFailed;
+use crate::event::Event;
+use crate::exchange::{Native, ToHub};
+use crate::id::{JobId, SessionId};
+use crate::mark::{Mark, hit};
+use crate::time::{Time, millis_u32};
+
+impl<Z: Zone> ZoneCore<Z> {
+    /// `cause`: whose message this step answers, for the share of the ring.
+    pub(crate) fn carry_out(
+        &mut self,
+        now: Time,
+        cause: Option<SessionId>,
+        effects: Vec<Effect<Z::Out>>,
+    ) {
+        for effect in effects {
+            match effect {
+                Effect::Reply { to, message } => self.reply(now, to, message),
+                Effect::Send { to, message } => self.send(now, cause, to, message),
+                Effect::Broadcast { except, message } => {
+                    let to = except.map_or(Recipients::All, Recipients::Except);
+                    self.say_to_many(now, cause, to, message);
+                }
+                Effect::Latest { key, message } => self.latest(now, key, message),
+                Effect::Loose { to, message } => self.loose(to, message),
+                Effect::Put { key, value } => self.put(key, value),
+                Effect::After { delay, key } => self.set_timer(now, delay, key),
+                Effect::Cancel { key } => {
+                    self.room.dirty.timers = true;
+                    self.room.clock.cancel(&key);
+                }
+                Effect::Transfer { session, to, payload } => {
+                    let next = Some((to, payload));
+                    self.depart(now, session, PartCause::Transferred, next, 0);
+                }
+                Effect::Part { session } => {
+                    hit(Mark::PartKicked);
+                    self.depart(now, session, PartCause::Kicked, None, 0);
+                }
+                Effect::Call { session, message, deadline, key } => {
+                    self.call(now, session, message, deadline, key);
+                }
+                Effect::Match { running } => self.set_match(running),
+                Effect::Job { key, request } => self.start_job(key, request),
+                Effect::Own { object, owned } => {
+                    self.room.dirty.objects.insert(object);
+                    let full = self.room.objects.len() >= self.room.config.objects_max
+                        && self.room.objects.owner(object).is_none();
+                    let change = match owned {
+                        Some(_) if full => None,
+                        Some(owned) => Some(self.room.objects.set(object, owned)),
+                        None => self.room.objects.release(object),
+                    };
+                    self.tell_owner(change);
+                }
+                Effect::Avatar { session, avatar } => {
+                    if let Some(member) = self.room.active_mut(session) {
+                        member.avatar = avatar;
+                        self.out.push(ZoneOutput::ToHub(ToHub::Avatar { session, avatar }));
+                    }
+                }
+                Effect::Data { session, data } => {
+                    if let Some(member) = self.room.active_mut(session) {
+                        member.data = data;
+                    }
+                }
+                Effect::MatchData { player, data } => self.set_match_data(player, data),
+                Effect::End => self.end_zone(now, PartCause::ZoneEnded),
+            }
+        }
+    }
+
+    fn reply(&mut self, now: Time, to: Sender, message: Z::Out) {
+        let Some(member) = self.room.active(to.session) else { return };
+        if member.native {
+            self.tell_native(to.session, Delivery::Message(native(message)));
+            return;
+        }
+        hit(Mark::Replied);
+        let body = down::Body::Reply(Reply { to: to.number, payload: message.encode() });
+        self.room.say_to(now, to.session, body, &mut self.out);
+    }
+
+    fn send(
+        &mut self,
+        now: Time,
+        cause: Option<SessionId>,
+        mut to: Vec<SessionId>,
+        message: Z::Out,
+    ) {
+        to.retain(|session| self.room.active(*session).is_some());
+        to.sort_unstable();
+        to.dedup();
+        match to.as_slice() {
+            [] => {}
+            [one] if self.room.active(*one).is_some_and(|member| member.native) => {
+                self.tell_native(*one, Delivery::Message(native(message)));
+            }
+            [one] => {
+                let body = down::Body::Message(said(message.encode()));
+                self.room.say_to(now, *one, body, &mut self.out);
+            }
+            _ => self.say_to_many(now, cause, Recipients::Only(Arc::from(to)), message),
+        }
+    }
+
+    fn say_to_many(
+        &mut self,
+        now: Time,
+        cause: Option<SessionId>,
+        to: Recipients,
+        message: Z::Out,
+    ) {
+        let members = self.room.members.iter().filter(|(id, m)| m.is_active() && to.contains(**id));
+        let (natives, others): (Vec<_>, Vec<_>) = members.partition(|(_, member)| member.native);
+        let natives: Vec<SessionId> = natives.into_iter().map(|(id, _)| *id).collect();
+        if !others.is_empty() {
+            let body = down::Body::Message(said(message.encode()));
+            self.room.say(now, to, cause, body, &mut self.out);
+        }
+        if !natives.is_empty() {
+            let message: Native = native(message);
+            for session in natives {
+                self.tell_native(session, Delivery::Message(message.clone()));
+            }
+        }
+    }
+
+    fn latest(&mut self, now: Time, key: String, message: Option<Z::Out>) {
+        let payload = message.as_ref().map(Message::encode);
+        let body = down::Body::Message(Said {
+            payload: payload.clone().unwrap_or_default(),
+            key: key.clone(),
+            cleared: payload.is_none(),
+            wants_reply: false,
+        });
+        if payload.is_none() && !self.room.stream.latest.contains(&key) {
+            return;
+        }
+        if !self.room.say_latest(now, key, body, payload, &mut self.out) {
+            return;
+        }
+        let members = self.room.members.iter();
+        let natives: Vec<SessionId> =
+            members.filter(|(_, m)| m.native && m.is_active()).map(|(id, _)| *id).collect();
+        if let (Some(message), false) = (message, natives.is_empty()) {
+            let message: Native = native(message);
+            for session in natives {
+                self.tell_native(session, Delivery::Message(message.clone()));
+            }
+        }
+    }
+
+    fn loose(&mut self, to: Option<Vec<SessionId>>, message: Z::Out) {
+        let payload = message.encode();
+        let mut natives = Vec::new();
+        for (session, member) in &self.room.members {
+            let meant = to.as_ref().is_none_or(|to| to.contains(session));
+            if !meant || !member.is_active() {
+                continue;
+            }
+            if member.native {
+                natives.push(*session);
+            } else if let Some(link) = member.link {
+                let loose = Loose { leg: member.leg.to_wire(), payload: payload.clone() };
+                let frame = server_frame::Frame::Loose(loose);
+                let frame = SharedFrame::new(&ServerFrame { frame: Some(frame) });
+                self.out.push(ZoneOutput::Send { session: *session, link, frame });
+            }
+        }
+        let message: Native = native(message);
+        for session in natives {
+            self.tell_native(session, Delivery::Message(message.clone()));
+        }
+    }
+
+    fn put(&mut self, key: Bytes, value: Option<Bytes>) {
+        self.room.dirty.cells.insert(key.clone());
+        match value {
+            Some(value) => drop(self.room.cells.insert(key, value)),
+            None => drop(self.room.cells.remove(&key)),
+        }
+    }
+
+    fn set_timer(&mut self, now: Time, delay: Duration, key: Bytes) {
+        if self.room.clock.timer_count() < self.room.config.timers_max {
+            self.room.dirty.timers = true;
+            let due = self.room.clock.age(now) + delay;
+            self.room.clock.set(due, key);
+        }
+    }
+
+    fn call(
+        &mut self,
+        now: Time,
+        session: SessionId,
+        message: Z::Out,
+        deadline: Duration,
+        key: Bytes,
+    ) {
+        let calls_max = self.room.config.calls_max;
+        let Some(member) = self.room.active_mut(session) else { return };
+        if member.calls.len() >= calls_max {
+            self.step(now, None, |game, ctx| {
+                game.on_answer(ctx, session, key, Err(CallFailed::Timeout));
+            });
+            return;
+        }
+        let first = member.calls.is_empty();
+        let call = member.calls.open(key, now.after(deadline));
+        let is_native = member.native;
+        self.room.alarm(now.after(deadline));
+        if is_native {
+            self.tell_native(session, Delivery::Call(call, native(message)));
+        } else {
+            let payload = message.encode();
+            let call = Call { call: call.0, payload, deadline_ms: millis_u32(deadline) };
+            self.room.say_to(now, session, down::Body::Call(call), &mut self.out);
+        }
+        if first {
+            self.out.push(ZoneOutput::ToHub(ToHub::Awaiting { session, open: true }));
+        }
+    }
+
+    fn set_match(&mut self, running: bool) {
+        if running == self.room.match_running() {
+            return;
+        }
+        let zone = self.room.id;
+        if running {
+            hit(Mark::MatchStarted);
+            self.room.roster.match_started();
+            self.out.push(ZoneOutput::Event(Event::MatchStarted { zone }));
+        } else {
+            hit(Mark::MatchEnded);
+            self.room.roster.match_ended();
+            self.out.push(ZoneOutput::Event(Event::MatchEnded { zone }));
+        }
+        self.room.dirty.all_players = true;
+        self.out.push(ZoneOutput::ToHub(ToHub::Match { running }));
+    }
+
+    fn set_match_data(&mut self, player: crate::id::PlayerId, data: Bytes) {
+        let current = self.room.members.iter().find(|(_, m)| m.is_active() && m.player == player);
+        if let Some(session) = current.map(|(session, _)| *session)
+            && self.room.roster.set(session, super::room::MatchData(data)).is_ok()
+        {
+            self.room.dirty.players.insert(player);
+        }
+    }
+
+    fn start_job(&mut self, key: Bytes, request: Bytes) {
+        self.room.last_job = JobId(self.room.last_job.0 + 1);
+        let job = self.room.last_job;
+        self.room.jobs.insert(job, (key, request.clone()));
+        self.room.dirty.jobs = true;
+        self.out.push(ZoneOutput::StartJob { job, request });
+    }
+
+    pub(crate) fn tell_owner(&mut self, change: Option<OwnerChange>) {
+        if let Some(OwnerChange { object, from, to }) = change {
+            let zone = self.room.id;
+            self.room.dirty.objects.insert(object);
+            self.out.push(ZoneOutput::Event(Event::OwnerChanged { zone, object, from, to }));
+        }
+    }
+
+    pub(crate) fn tell_native(&mut self, session: SessionId, delivery: Delivery) {
+        self.out.push(ZoneOutput::Native { session, delivery });
+    }
+}
+
+/// An ordered message.
+fn said(payload: Bytes) -> Said {
+    Said { payload, key: String::new(), cleared: false, wants_reply: false }
+}

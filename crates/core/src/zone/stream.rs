@@ -1,0 +1,286 @@
+//! What members hear: one counter a zone, a ring for what several hear, an outbox for what one
+//! hears, the latest values beside them, and a cursor for each member. A frame is encoded once and
+//! its bytes are shared by everybody who hears it and by whoever keeps it.
+//!
+//! A member's link carries at most a window of unacknowledged frames. What does not fit waits in
+//! ring and outbox; what waits too long is forgotten, and its reader is given the whole state.
+
+use rejoin_wire::SharedFrame;
+use rejoin_wire::v1::{Down, ServerFrame, down, server_frame};
+
+use super::core::ZoneOutput;
+use super::latest::{Latest, Value};
+use super::member::{Member, Resyncing};
+use super::release::Release;
+use super::ring::{Entry, Recipients, Ring};
+use super::room::Room;
+use crate::id::SessionId;
+use crate::mark::{Mark, hit};
+use crate::outbox::Kept;
+use crate::time::Time;
+
+/// The counter and what is kept under it.
+#[derive(Debug, Default)]
+pub(crate) struct Stream {
+    /// The last number given to anything.
+    pub last: u64,
+    pub ring: Ring,
+    pub latest: Latest,
+    /// How many frames have been made, and how many times one was put on a link.
+    pub said: u64,
+    pub sent: u64,
+}
+
+/// The part of the ring that one sender's messages may fill, as a divisor.
+const SHARE: usize = 4;
+
+impl Stream {
+    fn number(&mut self, body: down::Body) -> (u64, SharedFrame) {
+        self.last += 1;
+        self.said += 1;
+        let down = Down { seq: self.last, body: Some(body) };
+        (self.last, SharedFrame::new(&ServerFrame { frame: Some(server_frame::Frame::Down(down)) }))
+    }
+}
+
+impl Room {
+    /// Says something to several members.
+    pub(crate) fn say(
+        &mut self,
+        now: Time,
+        to: Recipients,
+        cause: Option<SessionId>,
+        body: down::Body,
+        out: &mut Release,
+    ) {
+        let (seq, frame) = self.stream.number(body);
+        let window = self.window(now);
+        for (session, member) in &mut self.members {
+            if !member.native && member.is_active() && to.contains(*session) {
+                self.stream.sent += u64::from(window.offer(*session, member, (seq, &frame), out));
+            }
+        }
+        self.stream.ring.push(Entry { seq, to, cause, frame });
+        self.dirty.any = true;
+        self.bound_ring();
+    }
+
+    /// Says something to one member and keeps it in its outbox; gives the number.
+    pub(crate) fn say_to(
+        &mut self,
+        now: Time,
+        session: SessionId,
+        body: down::Body,
+        out: &mut Release,
+    ) -> u64 {
+        let (seq, frame) = self.stream.number(body);
+        let window = self.window(now);
+        let (frames_max, bytes_max) = (self.config.outbox_frames_max, self.config.outbox_bytes_max);
+        self.dirty.any = true;
+        self.dirty.members.insert(session);
+        let Some(member) = self.members.get_mut(&session) else { return seq };
+        member.outbox_bytes += frame.len();
+        member.outbox.push_back(Kept { seq, frame: frame.clone() });
+        self.stream.sent += u64::from(window.offer(session, member, (seq, &frame), out));
+        while member.outbox.len() > frames_max || member.outbox_bytes > bytes_max {
+            let Some(kept) = member.outbox.pop_front() else { break };
+            hit(Mark::OutboxEvicted);
+            member.outbox_bytes -= kept.frame.len();
+            member.lost = member.lost.max(kept.seq);
+        }
+        seq
+    }
+
+    /// Sets or clears the latest value of a key. False when there is no room for it.
+    pub(crate) fn say_latest(
+        &mut self,
+        now: Time,
+        key: String,
+        body: down::Body,
+        payload: Option<bytes::Bytes>,
+        out: &mut Release,
+    ) -> bool {
+        let size = payload.as_ref().map_or(0, bytes::Bytes::len) + key.len() + 24;
+        let (keys_max, bytes_max) = (self.config.latest_keys_max, self.config.latest_bytes_max);
+        if payload.is_some() && !self.stream.latest.has_room(&key, size, keys_max, bytes_max) {
+            hit(Mark::LatestRefused);
+            return false;
+        }
+        let (seq, frame) = self.stream.number(body);
+        let window = self.window(now);
+        for (session, member) in &mut self.members {
+            if !member.native && member.is_active() {
+                self.stream.sent += u64::from(window.offer(*session, member, (seq, &frame), out));
+            }
+        }
+        hit(if payload.is_some() { Mark::LatestReplaced } else { Mark::LatestCleared });
+        self.stream.latest.set(key, Value { seq, payload, frame });
+        self.dirty.any = true;
+        true
+    }
+
+    /// Puts on a member's link what it has not been sent, as far as its window allows.
+    pub(crate) fn pump(&mut self, now: Time, session: SessionId, out: &mut Release) {
+        let window = self.window(now);
+        let Some(member) = self.members.get_mut(&session) else { return };
+        while member.link.is_some() && member.is_behind() {
+            if !window.is_open(member) {
+                hit(Mark::WindowClosed);
+                return;
+            }
+            match next_frame(&self.stream, session, member, member.sent) {
+                Some((seq, frame)) => {
+                    self.stream.sent += 1;
+                    window.launch(session, member, (seq, &frame), out);
+                }
+                None => member.sent = member.newest,
+            }
+        }
+    }
+
+    /// Everything a member has not acknowledged, in order.
+    pub(crate) fn unacknowledged(&self, session: SessionId) -> Vec<Kept> {
+        let Some(member) = self.members.get(&session) else { return Vec::new() };
+        let mut kept = Vec::new();
+        let mut after = member.acked.max(member.lost);
+        while let Some((seq, frame)) = next_frame(&self.stream, session, member, after) {
+            if seq > member.newest {
+                break;
+            }
+            kept.push(Kept { seq, frame });
+            after = seq;
+        }
+        kept
+    }
+
+    /// Whether a sender's messages fill more of the ring than one may.
+    pub(crate) fn exceeds_share(&mut self, sender: SessionId) -> bool {
+        let share = self.config.ring_bytes_max / SHARE;
+        if self.stream.ring.bytes_of(sender) <= share {
+            return false;
+        }
+        self.trim();
+        self.stream.ring.bytes_of(sender) > share
+    }
+
+    /// Forgets what everybody has.
+    pub(crate) fn trim(&mut self) {
+        let floor = self.members.values().map(Member::needs_after).min().unwrap_or(u64::MAX);
+        self.stream.ring.trim(floor);
+        self.stream.latest.trim(floor);
+    }
+
+    /// Members on a link who missed something for good and can be given the whole state now.
+    pub(crate) fn overrun(&mut self) -> Vec<SessionId> {
+        let mut due = Vec::new();
+        for (session, member) in &mut self.members {
+            let missed = member.lost > member.sent;
+            if !missed || !member.is_active() || member.link.is_none() {
+                continue;
+            }
+            match &mut member.resyncing {
+                // One at a time: the next waits until this one is acknowledged.
+                Some(Resyncing { again, .. }) => *again = true,
+                None => due.push(*session),
+            }
+        }
+        due
+    }
+
+    fn window(&mut self, now: Time) -> Window {
+        self.alarm(now.after(self.config.progress));
+        Window {
+            frames: self.config.window_frames,
+            bytes: self.config.window_bytes,
+            progress_at: now.after(self.config.progress),
+        }
+    }
+
+    fn bound_ring(&mut self) {
+        let (frames_max, bytes_max) = (self.config.ring_frames_max, self.config.ring_bytes_max);
+        let over = |ring: &Ring| ring.len() > frames_max || ring.bytes() > bytes_max;
+        if !over(&self.stream.ring) {
+            return;
+        }
+        self.trim();
+        while over(&self.stream.ring) {
+            let Some(entry) = self.stream.ring.pop() else { break };
+            hit(Mark::RingEvicted);
+            for (session, member) in &mut self.members {
+                let meant = entry.seq > member.joined && entry.to.contains(*session);
+                if meant && member.is_active() && member.acked < entry.seq && !member.native {
+                    member.lost = member.lost.max(entry.seq);
+                    self.dirty.members.insert(*session);
+                }
+            }
+        }
+    }
+}
+
+/// The next frame for a member after a number: the lowest of ring, outbox and latest values.
+fn next_frame(
+    stream: &Stream,
+    session: SessionId,
+    member: &Member,
+    after: u64,
+) -> Option<(u64, SharedFrame)> {
+    let start = after.max(member.joined.saturating_sub(1));
+    let ring = stream.ring.next_for(session, start).map(|entry| (entry.seq, &entry.frame));
+    let outbox = {
+        let index = member.outbox.partition_point(|kept| kept.seq <= after);
+        member.outbox.get(index).map(|kept| (kept.seq, &kept.frame))
+    };
+    let latest = stream.latest.next_after(start).map(|value| (value.seq, &value.frame));
+    let (seq, frame) = [ring, outbox, latest].into_iter().flatten().min_by_key(|(seq, _)| *seq)?;
+    Some((seq, frame.clone()))
+}
+
+/// How much a link may carry, and by when it must be acknowledged.
+#[derive(Clone, Copy)]
+struct Window {
+    frames: usize,
+    bytes: usize,
+    progress_at: Time,
+}
+
+impl Window {
+    fn is_open(self, member: &Member) -> bool {
+        member.flight.len() < self.frames && member.flight_bytes < self.bytes
+    }
+
+    /// Addresses a frame to a member, and sends it at once if the member has everything before it.
+    fn offer(
+        self,
+        session: SessionId,
+        member: &mut Member,
+        (seq, frame): (u64, &SharedFrame),
+        out: &mut Release,
+    ) -> bool {
+        let caught_up = !member.is_behind();
+        member.newest = seq;
+        if member.link.is_none() {
+            return false;
+        }
+        if !caught_up || !self.is_open(member) {
+            hit(Mark::WindowClosed);
+            return false;
+        }
+        self.launch(session, member, (seq, frame), out);
+        true
+    }
+
+    fn launch(
+        self,
+        session: SessionId,
+        member: &mut Member,
+        (seq, frame): (u64, &SharedFrame),
+        out: &mut Release,
+    ) {
+        let Some(link) = member.link else { return };
+        member.sent = seq;
+        member.flight.push_back((seq, frame.len()));
+        member.flight_bytes += frame.len();
+        member.progress_at.get_or_insert(self.progress_at);
+        out.push(ZoneOutput::Send { session, link, frame: frame.clone() });
+    }
+}

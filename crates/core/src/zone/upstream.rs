@@ -1,0 +1,338 @@
+//! What members say. Each number is consumed exactly once: applied, or refused with a typed answer;
+//! one that comes again is ignored, a jump severs the connection. A connection whose epoch is not
+//! the member's has no voice at all.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use rejoin_wire::SharedFrame;
+use rejoin_wire::v1::{
+    Applied, CloseCode, Message as Said, PartCause, RefusalCode, Refused, ServerFrame, Up, down,
+    server_frame, up,
+};
+
+use super::Zone;
+use super::context::Sender;
+use super::core::{ZoneCore, ZoneOutput};
+use super::member::Resyncing;
+use super::message::Message;
+use crate::call::CallFailed;
+use crate::exchange::{Native, ToHub};
+use crate::id::{CallId, Leg, SessionEpoch, SessionId};
+use crate::mark::{Mark, hit};
+use crate::planted::{Bug, is_armed};
+use crate::time::Time;
+
+/// In a zone that is not gated an `Applied` waits for so many numbers, or for `ack_delay`.
+const ACK_EVERY: u64 = 32;
+
+impl<Z: Zone> ZoneCore<Z> {
+    pub(crate) fn up(&mut self, now: Time, session: SessionId, epoch: SessionEpoch, up: Up) {
+        let Some(member) = self.room.active(session) else {
+            self.out.push(ZoneOutput::ToHub(ToHub::Bounced { session, epoch, up }));
+            return;
+        };
+        if member.epoch != epoch && !is_armed(Bug::ResumeNotFenced) {
+            hit(Mark::StaleIgnored);
+            return;
+        }
+        if up.seq <= member.applied {
+            hit(Mark::DuplicateUp);
+            return self.tell_applied(session);
+        }
+        if up.seq != member.applied.saturating_add(1) {
+            hit(Mark::NumberGap);
+            return self.sever(session, epoch, CloseCode::NumberGap);
+        }
+        let seq = up.seq;
+        if let Some(code) = self.consume(now, session, up) {
+            self.refuse(now, session, seq, code);
+        }
+        self.room.dirty.any = true;
+        if let Some(member) = self.room.active_mut(session) {
+            member.applied = seq;
+            member.poisoned.retain(|number| *number > seq);
+            self.note_applied(now);
+        }
+    }
+
+    /// Applies a numbered frame, or says why not.
+    fn consume(&mut self, now: Time, session: SessionId, up: Up) -> Option<RefusalCode> {
+        let member = self.room.active(session)?;
+        if member.poisoned.contains(&up.seq) {
+            hit(Mark::Poisoned);
+            return Some(RefusalCode::ZoneFault);
+        }
+        match up.body {
+            Some(up::Body::Message(message)) => {
+                return self.hear(now, session, up.seq, message);
+            }
+            Some(up::Body::Answer(answer)) => {
+                return self.answered(now, session, CallId(answer.call), answer.payload, up.seq);
+            }
+            Some(up::Body::Join(_)) => {
+                hit(Mark::JoinedTwice);
+                return Some(RefusalCode::AlreadyJoined);
+            }
+            Some(up::Body::Part(_)) => {
+                hit(Mark::PartAsked);
+                self.leave(now, session, PartCause::Asked, up.seq);
+            }
+            Some(up::Body::Bye(_)) => self.leave(now, session, PartCause::Left, up.seq),
+            // A decoder lets no frame without a body through.
+            None => return Some(RefusalCode::BadPayload),
+        }
+        None
+    }
+
+    /// The number is consumed with the leave, because the member is not there afterwards.
+    fn leave(&mut self, now: Time, session: SessionId, cause: PartCause, seq: u64) {
+        if let Some(member) = self.room.active_mut(session) {
+            member.applied = seq;
+        }
+        self.tell_applied(session);
+        self.depart(now, session, cause, None, seq);
+    }
+
+    fn hear(
+        &mut self,
+        now: Time,
+        session: SessionId,
+        number: u64,
+        said: Said,
+    ) -> Option<RefusalCode> {
+        if self.room.exceeds_share(session) {
+            hit(Mark::RingShare);
+            return Some(RefusalCode::RingShare);
+        }
+        let Ok(message) = Z::In::decode(said.payload) else {
+            hit(Mark::BadPayload);
+            return Some(RefusalCode::BadPayload);
+        };
+        let player = self.room.active(session)?.player;
+        let from = Sender { session, player, number, wants_reply: said.wants_reply };
+        if self.closed {
+            return Some(RefusalCode::ZoneFault);
+        }
+        self.step(now, Some((session, number)), |game, ctx| game.on_message(ctx, from, message));
+        None
+    }
+
+    pub(crate) fn hear_native(&mut self, now: Time, session: SessionId, message: Native) {
+        let Some(member) = self.room.active(session).filter(|member| member.native) else {
+            return;
+        };
+        let from = Sender { session, player: member.player, number: 0, wants_reply: false };
+        let Ok(message) = Arc::downcast::<Z::In>(message) else {
+            hit(Mark::BadPayload);
+            return;
+        };
+        // A value that its sender still holds is copied by way of its bytes.
+        let message = Arc::try_unwrap(message).or_else(|shared| Z::In::decode(shared.encode()));
+        if let Ok(message) = message {
+            self.step(now, Some((session, 0)), |game, ctx| game.on_message(ctx, from, message));
+        }
+    }
+
+    pub(crate) fn hear_loose(
+        &mut self,
+        now: Time,
+        session: SessionId,
+        epoch: SessionEpoch,
+        leg: Leg,
+        payload: Bytes,
+    ) {
+        let current = |member: &super::member::Member| member.epoch == epoch && member.leg == leg;
+        if !self.room.active(session).is_some_and(current) {
+            hit(Mark::LooseDropped);
+            return;
+        }
+        if let Ok(message) = Z::In::decode(payload) {
+            self.step(now, Some((session, 0)), |game, ctx| {
+                game.on_unreliable(ctx, session, message);
+            });
+        }
+    }
+
+    fn answered(
+        &mut self,
+        now: Time,
+        session: SessionId,
+        call: CallId,
+        payload: Bytes,
+        number: u64,
+    ) -> Option<RefusalCode> {
+        if call.is_hub() {
+            self.out.push(ZoneOutput::ToHub(ToHub::Answered { session, call, payload }));
+            return None;
+        }
+        let Some(open) = self.room.active_mut(session)?.calls.answer(call) else {
+            hit(Mark::CallUnknown);
+            self.unknown_answers += 1;
+            return Some(RefusalCode::UnknownCall);
+        };
+        hit(Mark::CallAnswered);
+        let answer = Z::In::decode(payload).map_err(|_| CallFailed::BadPayload);
+        self.step(now, Some((session, number)), |game, ctx| {
+            game.on_answer(ctx, session, open.key, answer);
+        });
+        self.tell_awaiting(session);
+        None
+    }
+
+    pub(crate) fn expire_calls(&mut self, now: Time) {
+        let due = |calls: &crate::call::Calls| calls.next_deadline().is_some_and(|at| now >= at);
+        let sessions: Vec<SessionId> =
+            self.room.members.iter().filter(|(_, m)| due(&m.calls)).map(|(id, _)| *id).collect();
+        for session in sessions {
+            let Some(member) = self.room.active_mut(session) else { continue };
+            for call in member.calls.expire(now) {
+                hit(Mark::CallTimeout);
+                self.step(now, None, |game, ctx| {
+                    game.on_answer(ctx, session, call.key, Err(CallFailed::Timeout));
+                });
+            }
+            self.tell_awaiting(session);
+        }
+    }
+
+    /// The client has everything up to here.
+    pub(crate) fn acked(
+        &mut self,
+        now: Time,
+        session: SessionId,
+        epoch: SessionEpoch,
+        leg: Leg,
+        seq: u64,
+    ) {
+        let Some(member) = self.room.members.get_mut(&session) else { return };
+        if member.epoch != epoch || !member.is_active() || leg != member.leg {
+            if leg > member.leg {
+                hit(Mark::AckAhead);
+                return self.sever(session, epoch, CloseCode::AckAhead);
+            }
+            return;
+        }
+        if seq > member.sent {
+            hit(Mark::AckAhead);
+            return self.sever(session, epoch, CloseCode::AckAhead);
+        }
+        let progressed = seq > member.acked;
+        member.acknowledge(seq);
+        self.room.dirty.members.insert(session);
+        if member.resyncing.is_some_and(|resyncing| seq >= resyncing.seq)
+            && let Some(Resyncing { again: true, .. }) = member.resyncing.take()
+        {
+            // It was overrun again meanwhile; `overrun` finds it at the end of this input.
+            member.lost = member.lost.max(member.sent + 1);
+        }
+        if member.flight.is_empty() {
+            member.progress_at = None;
+        } else if progressed {
+            member.progress_at = Some(now.after(self.room.config.progress));
+        }
+        self.room.pump(now, session, &mut self.out);
+    }
+
+    pub(crate) fn sever_slow(&mut self, now: Time) {
+        let slow: Vec<(SessionId, SessionEpoch)> = self
+            .room
+            .members
+            .iter()
+            .filter(|(_, member)| member.progress_at.is_some_and(|at| now >= at))
+            .map(|(id, member)| (*id, member.epoch))
+            .collect();
+        for (session, epoch) in slow {
+            hit(Mark::TooSlow);
+            self.sever(session, epoch, CloseCode::TooSlow);
+        }
+        self.room.reset_alarm();
+    }
+
+    /// The hub will close the connection; until it says so nothing more is said on it.
+    pub(crate) fn sever(&mut self, session: SessionId, epoch: SessionEpoch, code: CloseCode) {
+        if let Some(member) = self.room.members.get_mut(&session) {
+            member.progress_at = None;
+        }
+        self.out.push(ZoneOutput::ToHub(ToHub::Sever { session, epoch, code }));
+    }
+
+    fn refuse(&mut self, now: Time, session: SessionId, to: u64, code: RefusalCode) {
+        let text = String::new();
+        let body = down::Body::Refused(Refused { to, code: code.into(), text, leg: 0 });
+        if self.room.active(session).is_some() {
+            self.room.say_to(now, session, body, &mut self.out);
+        }
+    }
+
+    fn note_applied(&mut self, now: Time) {
+        if is_armed(Bug::AckBeforeApplied) {
+            let sessions: Vec<SessionId> = self.room.members.keys().copied().collect();
+            for session in sessions {
+                if let Some(output) = self.applied_frame(session) {
+                    self.out.push_now(output);
+                }
+            }
+        }
+        if !self.room.config.durability.is_gated() {
+            self.ack_at.get_or_insert(now.after(self.room.config.ack_delay));
+        }
+    }
+
+    /// In a gated zone numbers are acknowledged with their cut; in another one after a while.
+    pub(crate) fn acknowledge_due(&mut self, now: Time) {
+        if self.room.config.durability.is_gated() {
+            return;
+        }
+        let due = self.ack_at.is_some_and(|at| now >= at);
+        let sessions: Vec<SessionId> = self
+            .room
+            .dirty
+            .members
+            .iter()
+            .filter(|id| {
+                let member = self.room.members.get(id);
+                member.is_some_and(|m| {
+                    m.applied >= m.told.saturating_add(if due { 1 } else { ACK_EVERY })
+                })
+            })
+            .copied()
+            .collect();
+        if due {
+            self.ack_at = None;
+        }
+        for session in sessions {
+            self.tell_applied(session);
+        }
+    }
+
+    /// Every number consumed since the last cut is acknowledged with this one.
+    pub(crate) fn acknowledge_cut(&mut self) {
+        let sessions: Vec<SessionId> = self.room.dirty.members.iter().copied().collect();
+        for session in sessions {
+            if self.room.members.get(&session).is_some_and(|m| m.applied > m.told) {
+                self.tell_applied(session);
+            }
+        }
+    }
+
+    pub(crate) fn tell_applied(&mut self, session: SessionId) {
+        if let Some(output) = self.applied_frame(session) {
+            self.out.push(output);
+        }
+    }
+
+    fn applied_frame(&mut self, session: SessionId) -> Option<ZoneOutput> {
+        let member = self.room.members.get_mut(&session)?;
+        let link = member.link?;
+        member.told = member.applied;
+        let frame = server_frame::Frame::Applied(Applied { seq: member.applied });
+        let frame = SharedFrame::new(&ServerFrame { frame: Some(frame) });
+        Some(ZoneOutput::Send { session, link, frame })
+    }
+
+    pub(crate) fn tell_awaiting(&mut self, session: SessionId) {
+        let open = self.room.members.get(&session).is_some_and(|m| !m.calls.is_empty());
+        self.out.push(ZoneOutput::ToHub(ToHub::Awaiting { session, open }));
+    }
+}

@@ -1,0 +1,63 @@
+//! The chores of the workspace as one program: `cargo xtask <chore>`.
+//!
+//! Here is only the command line; each chore lives in a file of its own name. Nothing in the
+//! product depends on this package.
+
+mod proto;
+mod sim;
+mod stage;
+mod test;
+mod tidy;
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::{Parser, Subcommand};
+
+/// The chores of the Rejoin workspace.
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+struct Arguments {
+    #[command(subcommand)]
+    chore: Chore,
+}
+
+#[derive(Subcommand)]
+enum Chore {
+    /// Everything that must hold before a commit: format, lints, tests, simulator, tidy.
+    ///
+    /// Prints the time of each stage and ends with one line, `N passed, N failed[, N skipped]`.
+    Test(test::Arguments),
+    /// What the gate runs; the same as `test`.
+    Ci(test::Arguments),
+    /// Reads the tree and tells what breaks a rule of the house, by file and line.
+    Tidy,
+    /// Builds the simulator and plays games against faults.
+    ///
+    /// All that follows is handed on: --seeds N, --seconds S, --from SEED, --replay SEED.
+    /// `cargo xtask sim -- --help` prints the simulator's own help.
+    Sim(sim::Arguments),
+    /// Writes the Rust that crates/wire generates from proto/rejoin.proto.
+    Proto {
+        /// Write nothing; fail when the committed files are not what the contract gives.
+        #[arg(long)]
+        check: bool,
+    },
+}
+
+fn main() -> ExitCode {
+    let outcome = match Arguments::parse().chore {
+        Chore::Test(arguments) | Chore::Ci(arguments) => test::run(&arguments),
+        Chore::Tidy => told(tidy::run()),
+        Chore::Sim(arguments) => sim::run(&arguments),
+        Chore::Proto { check } => told(proto::generate(check)),
+    };
+    outcome.unwrap_or_else(|error| {
+        eprintln!("error: {error:#}");
+        ExitCode::FAILURE
+    })
+}
+
+fn told(result: Result<()>) -> Result<ExitCode> {
+    result.map(|()| ExitCode::SUCCESS)
+}

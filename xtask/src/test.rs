@@ -1,0 +1,100 @@
+//! The README's test command: every stage that must hold, in the order in which a mistake is told
+//! soonest, and one line with the count at the end.
+//!
+//! A stage that fails does not hide the next; only what cannot be built is not run. `passed` counts
+//! tests (the simulator is one); a stage without tests counts only when it fails, as one failure.
+
+mod runner;
+mod tally;
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::Result;
+
+use crate::stage::{Stages, cargo, cargo_succeeds};
+use crate::{proto, sim, tidy};
+use runner::Runner;
+use tally::Tally;
+
+/// How to run the tests.
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// How long the simulator plays.
+    #[arg(long, default_value_t = 20, value_name = "SECONDS")]
+    sim_seconds: u32,
+    /// Use `cargo test` even where cargo-nextest is installed.
+    #[arg(long)]
+    no_nextest: bool,
+}
+
+/// `cargo xtask test`.
+pub fn run(arguments: &Arguments) -> Result<ExitCode> {
+    let mut stages = Stages::default();
+    let mut tally = Tally::default();
+    let mut runner = Runner::CargoTest;
+
+    let tools = stages.run("tools", || {
+        runner = Runner::find(arguments.no_nextest);
+        println!("    tests run with {runner}");
+        require_tools()
+    });
+    tally.add_stage(tools);
+    tally.add_stage(stages.run("format", || cargo_succeeds(&["fmt", "--all", "--", "--check"])));
+    tally.add_stage(stages.run("lints", || {
+        cargo_succeeds(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])
+    }));
+    let generated = stages.run("generated code", || proto::generate(true).map(|()| true));
+    tally.add_stage(generated);
+    let built = stages.run("build tests", || build(runner));
+    tally.add_stage(built);
+    if built {
+        stages.run("tests", || runner.run_tests(&mut tally));
+        if has_library() {
+            stages.run("doc tests", || Runner::run_doc_tests(&mut tally));
+        }
+        stages.run("simulator", || simulate(arguments.sim_seconds, &mut tally));
+    }
+    tally.add_stage(stages.run("tidy", || tidy::run().map(|()| true)));
+
+    stages.print();
+    tally.print_skips();
+    println!("\n{tally}");
+    Ok(if tally.failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// rustfmt and clippy are rustup components: their absence is told as such, not as a failed check.
+fn require_tools() -> Result<bool> {
+    let mut good = true;
+    for tool in ["fmt", "clippy"] {
+        let found = cargo().args([tool, "--version"]).output()?.status.success();
+        println!(
+            "    cargo {tool}: {}",
+            if found { "found" } else { "MISSING (a rustup component)" }
+        );
+        good &= found;
+    }
+    Ok(good)
+}
+
+fn build(runner: Runner) -> Result<bool> {
+    let tests = cargo_succeeds(runner.build_arguments())?;
+    let binary = ["build", "--package", "rejoin-sim", "--bin", "rejoin-sim"];
+    Ok(tests && (!sim::exists() || cargo_succeeds(&binary)?))
+}
+
+fn has_library() -> bool {
+    let is_library = |folder: &Path| folder.join("src/lib.rs").exists();
+    let crates = std::fs::read_dir(tidy::root().join("crates"));
+    crates.is_ok_and(|folders| folders.flatten().any(|folder| is_library(&folder.path())))
+}
+
+fn simulate(seconds: u32, tally: &mut Tally) -> Result<bool> {
+    if !sim::exists() {
+        tally.add_skip("simulator", "crates/sim is not there yet");
+        return Ok(true);
+    }
+    let good = sim::command(&["--seconds".into(), seconds.to_string()]).status()?.success();
+    tally.add_test(good);
+    Ok(good)
+}

@@ -1,0 +1,166 @@
+//! Who may depend on whom, read from the manifests.
+//!
+//! Between our own crates the table below is the law, for normal, build and test dependencies alike:
+//! a test that needs a crate from above belongs in that crate. Where a crate has a list of outside
+//! packages, nothing else may enter but as a test dependency.
+
+use toml::{Table, Value};
+
+use super::{Finding, Tree};
+
+struct Rule {
+    package: &'static str,
+    ours: &'static [&'static str],
+    /// Outside packages that may be linked; `None`: any.
+    outside: Option<&'static [&'static str]>,
+}
+
+const RULES: &[Rule] = &[
+    Rule {
+        package: "rejoin-wire",
+        ours: &[],
+        outside: Some(&["prost", "bytes", "pbjson", "serde", "serde_json"]),
+    },
+    Rule {
+        package: "rejoin-core",
+        ours: &["rejoin-wire"],
+        outside: Some(&["bytes", "prost", "blake3"]),
+    },
+    Rule { package: "rejoin-store", ours: &["rejoin-core", "rejoin-wire"], outside: None },
+    Rule { package: "rejoin-client", ours: &["rejoin-wire"], outside: None },
+    Rule {
+        package: "rejoin-sim",
+        ours: &["rejoin-wire", "rejoin-core", "rejoin-client", "rejoin-store"],
+        outside: None,
+    },
+    Rule {
+        package: "rejoin",
+        ours: &["rejoin-wire", "rejoin-core", "rejoin-client", "rejoin-store", "rejoin-sim"],
+        outside: None,
+    },
+    Rule { package: "xtask", ours: &[], outside: None },
+];
+
+/// Findings on every manifest of the workspace.
+pub fn check(tree: &Tree) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let manifests = tree.matching("", "/Cargo.toml");
+    for (path, text) in manifests.filter(|(path, _)| is_member(path)) {
+        match text.parse::<Table>() {
+            Ok(manifest) => check_manifest(path, text, &manifest, &mut findings),
+            Err(error) => findings.push(Finding::new(path, 1, format!("unreadable: {error}"))),
+        }
+    }
+    findings
+}
+
+fn is_member(path: &str) -> bool {
+    path == "xtask/Cargo.toml" || (path.starts_with("crates/") && path.matches('/').count() == 2)
+}
+
+fn check_manifest(path: &str, text: &str, manifest: &Table, findings: &mut Vec<Finding>) {
+    let package = manifest.get("package").and_then(|package| package.get("name"));
+    let package = package.and_then(Value::as_str).unwrap_or("");
+    let Some(rule) = RULES.iter().find(|rule| rule.package == package) else {
+        findings.push(Finding::new(
+            path,
+            1,
+            format!("`{package}` has no row in the table of xtask/src/tidy/edges.rs: say what it may depend on"),
+        ));
+        return;
+    };
+    for (dependency, is_dev) in dependencies(manifest) {
+        let line = line_of(text, &dependency);
+        let is_ours = RULES.iter().any(|rule| rule.package == dependency);
+        if is_ours && !rule.ours.contains(&dependency.as_str()) {
+            let sentence = format!("`{package}` may not depend on `{dependency}`");
+            findings.push(Finding::new(path, line, sentence));
+        }
+        let is_listed = rule.outside.is_none_or(|list| list.contains(&dependency.as_str()));
+        if !is_ours && !is_dev && !is_listed {
+            let sentence =
+                format!("`{dependency}` is not on the list of packages `{package}` may link");
+            findings.push(Finding::new(path, line, sentence));
+        }
+    }
+}
+
+/// Package names of all dependencies, and whether each is for tests only.
+fn dependencies(manifest: &Table) -> Vec<(String, bool)> {
+    let mut tables = vec![manifest];
+    if let Some(targets) = manifest.get("target").and_then(Value::as_table) {
+        tables.extend(targets.values().filter_map(Value::as_table));
+    }
+    let mut found = Vec::new();
+    for table in tables {
+        for kind in ["dependencies", "build-dependencies", "dev-dependencies"] {
+            let entries = table.get(kind).and_then(Value::as_table);
+            for (name, value) in entries.into_iter().flatten() {
+                let package = value.get("package").and_then(Value::as_str).unwrap_or(name);
+                found.push((package.to_owned(), kind == "dev-dependencies"));
+            }
+        }
+    }
+    found
+}
+
+fn line_of(text: &str, dependency: &str) -> usize {
+    let position = text.lines().position(|line| {
+        line.trim_start().starts_with(dependency) || line.contains(&format!("\"{dependency}\""))
+    });
+    position.map_or(1, |index| index + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::told;
+    use super::*;
+
+    fn findings(package: &str, dependencies: &str) -> Vec<String> {
+        let path = format!("crates/{}/Cargo.toml", package.trim_start_matches("rejoin-"));
+        let manifest = format!("[package]\nname = \"{package}\"\n{dependencies}");
+        told(check(&Tree::of(&[(&path, &manifest)])))
+    }
+
+    #[test]
+    fn a_forbidden_edge_is_found_with_its_line() {
+        assert_eq!(
+            findings("rejoin-wire", "[dependencies]\nrejoin-core.workspace = true\n"),
+            ["crates/wire/Cargo.toml:4: `rejoin-wire` may not depend on `rejoin-core`"]
+        );
+    }
+
+    #[test]
+    fn a_test_dependency_is_an_edge_too() {
+        let found = findings("rejoin-core", "[dev-dependencies]\nrejoin-sim.workspace = true\n");
+        assert_eq!(found.len(), 1);
+    }
+
+    #[test]
+    fn allowed_edges_pass() {
+        let found = findings("rejoin-core", "[dependencies]\nrejoin-wire = {}\nbytes = \"1\"\n");
+        assert!(found.is_empty(), "{found:?}");
+    }
+
+    #[test]
+    fn an_outside_package_needs_its_place_on_the_list() {
+        assert_eq!(findings("rejoin-core", "[dependencies]\ntokio = \"1\"\n").len(), 1);
+        assert_eq!(findings("rejoin-core", "[dev-dependencies]\nproptest = \"1\"\n").len(), 0);
+        assert_eq!(findings("rejoin-store", "[dependencies]\nredb = \"2\"\n").len(), 0);
+    }
+
+    #[test]
+    fn a_renamed_or_target_specific_package_is_seen() {
+        let renamed = "[dependencies]\nfast = { package = \"tokio\", version = \"1\" }\n";
+        assert_eq!(findings("rejoin-wire", renamed).len(), 1);
+        assert_eq!(
+            findings("rejoin-wire", "[target.'cfg(unix)'.dependencies]\nlibc = \"1\"\n").len(),
+            1
+        );
+    }
+
+    #[test]
+    fn a_crate_without_a_row_is_found() {
+        assert_eq!(findings("rejoin-surprise", "").len(), 1);
+    }
+}
