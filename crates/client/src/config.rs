@@ -79,3 +79,30 @@ impl std::fmt::Debug for Config {
             .finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_defaults_are_those_that_are_written_down() {
+        let config = Config::new("");
+        let ms = |while_: Duration| while_.as_millis().to_string();
+        let rows = [
+            ("backoff_base_ms", ms(config.backoff_base)),
+            ("backoff_max_ms", ms(config.backoff_max)),
+            ("settled_after_ms", ms(config.settled_after)),
+            ("send_buffer_frames_max", config.send_buffer_frames_max.to_string()),
+            ("send_buffer_bytes_max", config.send_buffer_bytes_max.to_string()),
+            ("requests_max", config.requests_max.to_string()),
+            ("ack_every", config.ack_every.to_string()),
+            ("ack_delay_ms", ms(config.ack_delay)),
+            ("handshake_timeout_ms", ms(config.handshake_timeout)),
+            ("silence_percent", config.silence_percent.to_string()),
+        ];
+        let code: Vec<String> =
+            rows.iter().map(|(key, value)| format!("client.{key} = {value}")).collect();
+        let written = include_str!("../defaults.txt").lines().filter(|row| !row.starts_with('#'));
+        assert!(written.eq(code));
+    }
+}

@@ -3,9 +3,7 @@
 use std::fmt;
 
 use bytes::Bytes;
-use rejoin_wire::v1::{
-    CloseCode, Latest, NoticeCode, PartCause, RefusalCode, RungReason, ZoneRef,
-};
+use rejoin_wire::v1::{CloseCode, Latest, NoticeCode, PartCause, RefusalCode, RungReason, ZoneRef};
 
 use crate::error::Violation;
 use crate::identity::{ResumeState, Secret};
@@ -202,6 +200,8 @@ pub enum Event {
         zone: Option<ZoneRef>,
         /// Why.
         reason: RungReason,
+        /// How many acknowledged messages of this client the server has lost again.
+        lost_upstream: u64,
     },
     /// These sends were not requests, are gone, and may or may not have been applied.
     SendsLost {

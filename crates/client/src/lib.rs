@@ -39,5 +39,7 @@ pub use identity::{Identity, ResumeState, Secret, Signer};
 pub use time::Time;
 
 // Part of the API: what events carry and what a driver reports.
-pub use rejoin_wire::v1::{CloseCode, Latest, NoticeCode, PartCause, RefusalCode, RungReason, ZoneRef};
+pub use rejoin_wire::v1::{
+    CloseCode, Latest, NoticeCode, PartCause, RefusalCode, RungReason, ZoneRef,
+};
 pub use rejoin_wire::{Bytes, Encoding, Limits};

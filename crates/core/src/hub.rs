@@ -34,7 +34,7 @@ use self::deadline::Alarms;
 use self::zones::ZoneInfo;
 use crate::chance::Chance;
 use crate::event::Event;
-use crate::exchange::{Link, Native, ToHub, ToZone, ZoneName};
+use crate::exchange::{Link, Native, ToHub, ToZone};
 use crate::id::{ConnectionId, OwnerEpoch, PlayerId, Revision, SessionEpoch, SessionId, ZoneId};
 use crate::mark::{Mark, hit};
 use crate::scope::{Batch, ScopeId};

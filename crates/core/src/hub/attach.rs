@@ -14,6 +14,7 @@ use crate::exchange::{Attach, Hold, Link, ResumeFrom, ToZone};
 use crate::id::{ConnectionId, Leg, OwnerEpoch, Revision, SessionEpoch, SessionId};
 use crate::mark::{Mark, hit};
 use crate::outbox::{Outbox, Stretch};
+use crate::planted::{Bug, is_armed};
 use crate::secret::Secret;
 use crate::session::token::{Presented, Tokens};
 use crate::session::{Flags, Identity, Latency, Place, Presence, Serializer, Session};
@@ -297,7 +298,9 @@ impl Hub {
                 Phase::Opening { .. } => Mark::TakenOverAttaching,
                 _ => Mark::TakenOver,
             });
-            connection.phase = Phase::Fenced;
+            if !is_armed(Bug::ResumeNotFenced) {
+                connection.phase = Phase::Fenced;
+            }
             connection.attach = None;
             connection.gate = Gate::default();
             connection.waiting = Vec::new();

@@ -358,6 +358,10 @@ impl<Z: Zone> ZoneCore<Z> {
     ) {
         let Some(member) = self.room.active_mut(session) else { return };
         let (player, stay, is_native) = (member.player, member.leg.stay, member.native);
+        if member.applied > member.told {
+            self.tell_applied(session);
+        }
+        let Some(member) = self.room.active_mut(session) else { return };
         let calls = member.calls.take_all();
         for call in calls {
             self.step(now, None, |game, ctx| {

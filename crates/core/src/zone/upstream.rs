@@ -45,24 +45,30 @@ impl<Z: Zone> ZoneCore<Z> {
             return self.sever(session, epoch, CloseCode::NumberGap);
         }
         let seq = up.seq;
-        if let Some(code) = self.consume(now, session, up) {
-            self.refuse(now, session, seq, code);
-        }
-        self.room.dirty.any = true;
+        // Consumed before its effects are carried out: they may part the sender, and what it takes
+        // along must count this one. A panic undoes all of it.
+        let mut poisoned = false;
         if let Some(member) = self.room.active_mut(session) {
             member.applied = seq;
+            poisoned = member.poisoned.contains(&seq);
             member.poisoned.retain(|number| *number > seq);
-            self.note_applied(now);
         }
+        self.room.dirty.any = true;
+        let refusal = match poisoned {
+            true => {
+                hit(Mark::Poisoned);
+                Some(RefusalCode::ZoneFault)
+            }
+            false => self.consume(now, session, up),
+        };
+        if let Some(code) = refusal {
+            self.refuse(now, session, seq, code);
+        }
+        self.note_applied(now);
     }
 
     /// Applies a numbered frame, or says why not.
     fn consume(&mut self, now: Time, session: SessionId, up: Up) -> Option<RefusalCode> {
-        let member = self.room.active(session)?;
-        if member.poisoned.contains(&up.seq) {
-            hit(Mark::Poisoned);
-            return Some(RefusalCode::ZoneFault);
-        }
         match up.body {
             Some(up::Body::Message(message)) => {
                 return self.hear(now, session, up.seq, message);
@@ -76,22 +82,13 @@ impl<Z: Zone> ZoneCore<Z> {
             }
             Some(up::Body::Part(_)) => {
                 hit(Mark::PartAsked);
-                self.leave(now, session, PartCause::Asked, up.seq);
+                self.depart(now, session, PartCause::Asked, None, up.seq);
             }
-            Some(up::Body::Bye(_)) => self.leave(now, session, PartCause::Left, up.seq),
+            Some(up::Body::Bye(_)) => self.depart(now, session, PartCause::Left, None, up.seq),
             // A decoder lets no frame without a body through.
             None => return Some(RefusalCode::BadPayload),
         }
         None
-    }
-
-    /// The number is consumed with the leave, because the member is not there afterwards.
-    fn leave(&mut self, now: Time, session: SessionId, cause: PartCause, seq: u64) {
-        if let Some(member) = self.room.active_mut(session) {
-            member.applied = seq;
-        }
-        self.tell_applied(session);
-        self.depart(now, session, cause, None, seq);
     }
 
     fn hear(

@@ -1,0 +1,8 @@
+//! Short plays against a server that is played by hand.
+
+mod hostile;
+mod reconnects;
+mod script;
+mod streams;
+
+use super::*;

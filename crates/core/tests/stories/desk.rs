@@ -1,0 +1,396 @@
+//! The desk on which the stories play: a hub and its zones, the store, the clock and the clients.
+//! It carries what the machines say to each other, in order, until all is quiet. It can hold
+//! commits back, kill everything but the store, and start again from that.
+
+pub mod client;
+pub mod plaza;
+pub mod store;
+
+mod helpers;
+
+use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
+
+use ed25519_dalek::{Signature, Verifier, VerifyingKey};
+use rejoin_core::chance::Chance;
+use rejoin_core::event::Event;
+use rejoin_core::exchange::ToZone;
+use rejoin_core::hub::{Answer, Hub, HubConfig, HubInput, HubOutput, Recovered};
+use rejoin_core::id::{ConnectionId, JobId, OwnerEpoch, SessionId, ZoneId};
+use rejoin_core::scope::ScopeId;
+use rejoin_core::session::Serializer;
+use rejoin_core::time::{Time, WallTime};
+use rejoin_core::wire::v1::{ClientFrame, CloseCode};
+use rejoin_core::wire::{
+    Bytes, Encoding, Limits, SharedFrame, decode_client, decode_server, encode_client,
+};
+use rejoin_core::zone::{
+    Delivery, ZoneCore, ZoneInput, ZoneMachine, ZoneOutput, ZoneSpec, name_of,
+};
+
+use self::client::{Client, Line};
+use self::plaza::Plaza;
+use self::store::Store;
+
+pub use self::helpers::{config, join, zone};
+
+/// What the game's admission rule does.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Doorman {
+    Approves,
+    Refuses,
+    Sleeps,
+}
+
+/// A zone and what waits for it.
+struct Running {
+    machine: Box<dyn ZoneMachine>,
+    mailbox: VecDeque<ZoneInput>,
+}
+
+pub struct Desk {
+    pub now: Time,
+    pub config: HubConfig,
+    pub hub: Hub,
+    pub store: Store,
+    pub clients: BTreeMap<&'static str, Client>,
+    pub events: Vec<Event>,
+    pub answers: BTreeMap<u64, Answer>,
+    pub callbacks: Vec<(SessionId, u64)>,
+    pub natives: Vec<(SessionId, String)>,
+    pub jobs: Vec<(ZoneId, JobId, Bytes)>,
+    /// Frames as the zones gave them out, for stories about encoding.
+    pub sent: Vec<(ConnectionId, SharedFrame)>,
+    pub doorman: Doorman,
+    /// Zones are not opened before this is false again.
+    pub hold_zones: bool,
+    /// A connection that is told its last word stays half open.
+    pub half_open: bool,
+    /// The version of the game that zones are opened with.
+    pub version: u32,
+    zones: BTreeMap<ZoneId, Running>,
+    to_hub: VecDeque<HubInput>,
+    to_open: VecDeque<ZoneSpec>,
+    last_connection: u64,
+    last_ticket: u64,
+    lives: u8,
+}
+
+impl Desk {
+    pub fn new(config: HubConfig) -> Self {
+        let mut store = Store::default();
+        let (now, wall) = (Time::from_millis(1_000), WallTime(1_000_000));
+        let recovered = Recovered { hub: store.open(ScopeId::Hub), ..Recovered::default() };
+        let (hub, damaged) = Hub::open(now, wall, config.clone(), [7; 32], recovered);
+        assert!(damaged.is_empty());
+        let mut desk = Self {
+            now,
+            config,
+            hub,
+            store,
+            clients: BTreeMap::new(),
+            events: Vec::new(),
+            answers: BTreeMap::new(),
+            callbacks: Vec::new(),
+            natives: Vec::new(),
+            jobs: Vec::new(),
+            sent: Vec::new(),
+            doorman: Doorman::Approves,
+            hold_zones: false,
+            half_open: false,
+            version: 1,
+            zones: BTreeMap::new(),
+            to_hub: VecDeque::new(),
+            to_open: VecDeque::new(),
+            last_connection: 0,
+            last_ticket: 0,
+            lives: 0,
+        };
+        desk.run();
+        desk
+    }
+
+    /// Kills everything but the store; connections are gone.
+    pub fn crash(&mut self) {
+        self.store.crash();
+        self.zones.clear();
+        self.to_hub.clear();
+        self.to_open.clear();
+        self.jobs.clear();
+        for client in self.clients.values_mut() {
+            for line in &mut client.lines {
+                line.closed.get_or_insert(CloseCode::Unspecified);
+            }
+        }
+    }
+
+    /// Starts again from the store; the clock of the new process starts anywhere.
+    pub fn restart(&mut self) {
+        self.open_again();
+        self.run();
+    }
+
+    /// The same without carrying anything: nobody is ready yet.
+    pub fn open_again(&mut self) {
+        self.lives += 1;
+        let mut recovered = Recovered::default();
+        for id in self.store.ids() {
+            match id {
+                ScopeId::Hub => recovered.hub = self.store.open(id),
+                ScopeId::Session(session) => {
+                    recovered.sessions.push((session, self.store.open(id)));
+                }
+                ScopeId::Player(player) => recovered.players.push((player, self.store.open(id))),
+                ScopeId::Zone(_) => recovered.zones.extend(name_of(&self.store.rows(id))),
+            }
+        }
+        let seed = [self.lives; 32];
+        let wall = WallTime(1_000_000 + self.now.as_millis());
+        let (hub, damaged) = Hub::open(self.now, wall, self.config.clone(), seed, recovered);
+        assert!(damaged.is_empty(), "{damaged:?}");
+        self.hub = hub;
+        self.drain_hub();
+    }
+
+    /// Carries everything until all is quiet.
+    pub fn run(&mut self) {
+        for _ in 0..1_000_000 {
+            if !self.step() {
+                return;
+            }
+        }
+        panic!("the machines never come to rest");
+    }
+
+    /// One step: the next input of the hub, of a zone, or of the store.
+    fn step(&mut self) -> bool {
+        self.drain_hub();
+        if let Some(input) = self.to_hub.pop_front() {
+            self.hub.handle(self.now, input);
+            return true;
+        }
+        let ready = self.zones.iter().find(|(_, zone)| {
+            let commit = matches!(zone.mailbox.front(), Some(ZoneInput::Committed(_)));
+            !zone.mailbox.is_empty() && (commit || zone.machine.is_accepting())
+        });
+        if let Some(id) = ready.map(|(id, _)| *id) {
+            self.feed_zone(id);
+            return true;
+        }
+        if !self.hold_zones
+            && let Some(spec) = self.to_open.pop_front()
+        {
+            self.open_zone(spec);
+            return true;
+        }
+        match self.store.commit_next() {
+            Some((ScopeId::Zone(id), revision)) => {
+                if let Some(zone) = self.zones.get_mut(&id) {
+                    zone.mailbox.push_front(ZoneInput::Committed(revision));
+                }
+                true
+            }
+            Some((scope, revision)) => {
+                self.to_hub.push_back(HubInput::Committed(scope, revision));
+                true
+            }
+            None => false,
+        }
+    }
+
+    fn feed_zone(&mut self, id: ZoneId) {
+        let Some(zone) = self.zones.get_mut(&id) else { return };
+        if let Some(input) = zone.mailbox.pop_front() {
+            zone.machine.handle(self.now, input);
+        }
+        self.drain_zone(id);
+    }
+
+    fn open_zone(&mut self, spec: ZoneSpec) {
+        let opened = self.store.open(ScopeId::Zone(spec.id));
+        let (id, now) = (spec.id, self.now);
+        let hard = spec.name.kind == "hard";
+        let chance = Chance::from_seed([9; 32]);
+        let machine: Box<dyn ZoneMachine> = if self.version == 1 {
+            let game = Plaza::<1> { hard, ..Plaza::default() };
+            Box::new(ZoneCore::open(now, spec, game, &opened, chance))
+        } else {
+            let game = Plaza::<2> { hard, ..Plaza::default() };
+            Box::new(ZoneCore::open(now, spec, game, &opened, chance))
+        };
+        self.zones.insert(id, Running { machine, mailbox: VecDeque::new() });
+        self.drain_zone(id);
+    }
+
+    fn drain_hub(&mut self) {
+        while let Some(output) = self.hub.next_output() {
+            match output {
+                HubOutput::Send { connection, frame } => self.deliver(connection, &frame),
+                HubOutput::Close { connection, code } => self.close(connection, code),
+                HubOutput::Pause { .. } => {}
+                HubOutput::Verify { connection, public_key, text, signature } => {
+                    let key = VerifyingKey::from_bytes(&public_key);
+                    let signature = Signature::from_bytes(&signature);
+                    let good = key.is_ok_and(|key| key.verify(&text, &signature).is_ok());
+                    self.to_hub.push_back(HubInput::Verified { connection, good });
+                }
+                HubOutput::AskAdmission { connection, .. } => {
+                    let verdict = match self.doorman {
+                        Doorman::Approves => Ok(()),
+                        Doorman::Refuses => Err("not you".to_owned()),
+                        Doorman::Sleeps => continue,
+                    };
+                    self.to_hub.push_back(HubInput::Admission { connection, verdict });
+                }
+                HubOutput::RunCallback { session, callback } => {
+                    self.callbacks.push((session, callback));
+                }
+                HubOutput::ToZone(id, owner, message) => self.tell_zone(id, owner, message),
+                HubOutput::OpenZone(spec) => self.to_open.push_back(*spec),
+                HubOutput::DropZone(id) => drop(self.zones.remove(&id)),
+                HubOutput::Commit(batch) => self.store.submit(batch),
+                HubOutput::Event(event) => self.events.push(event),
+                HubOutput::Answer { ticket, answer } => {
+                    assert!(self.answers.insert(ticket, answer).is_none(), "answered twice");
+                }
+            }
+        }
+    }
+
+    fn tell_zone(&mut self, id: ZoneId, owner: OwnerEpoch, message: ToZone) {
+        if let Some(zone) = self.zones.get_mut(&id) {
+            zone.mailbox.push_back(ZoneInput::FromHub(owner, message));
+        }
+    }
+
+    fn drain_zone(&mut self, id: ZoneId) {
+        let mut outputs = Vec::new();
+        let Some(zone) = self.zones.get_mut(&id) else { return };
+        let owner = zone.machine.owner();
+        while let Some(output) = zone.machine.next_output() {
+            outputs.push(output);
+        }
+        for output in outputs {
+            match output {
+                ZoneOutput::Send { link, frame, .. } => {
+                    self.sent.push((link.connection, frame.clone()));
+                    self.deliver(link.connection, &frame);
+                }
+                ZoneOutput::Native { session, delivery } => {
+                    self.natives.push((session, told(&delivery)));
+                }
+                ZoneOutput::ToHub(said) => {
+                    self.to_hub.push_back(HubInput::FromZone(id, owner, said));
+                }
+                ZoneOutput::Commit(batch) => self.store.submit(batch),
+                ZoneOutput::StartJob { job, request } => self.jobs.push((id, job, request)),
+                ZoneOutput::Event(event) => self.events.push(event),
+            }
+        }
+    }
+
+    fn deliver(&mut self, connection: ConnectionId, frame: &SharedFrame) {
+        let bytes = frame.bytes(Encoding::Protobuf).expect("protobuf is always there");
+        let frame = decode_server(Encoding::Protobuf, bytes, &Limits::DEFAULT);
+        let frame = frame.expect("the server writes only what a client can read");
+        let of = |line: &Line| line.id == connection && line.closed.is_none();
+        let owner = self.clients.values_mut().find(|client| client.lines.iter().any(of));
+        let answers = owner.map(|client| client.hear(connection, &frame)).unwrap_or_default();
+        for answer in answers {
+            self.receive(connection, &answer);
+        }
+    }
+
+    fn close(&mut self, connection: ConnectionId, code: CloseCode) {
+        let mut lines = self.clients.values_mut().flat_map(|client| &mut client.lines);
+        if let Some(line) = lines.find(|line| line.id == connection) {
+            line.closed.get_or_insert(code);
+        }
+        if !self.half_open {
+            self.to_hub.push_back(HubInput::Closed(connection));
+        }
+    }
+
+    /// Puts a frame on its way to the hub, through the encoding and its checks.
+    pub fn receive(&mut self, connection: ConnectionId, frame: &ClientFrame) {
+        let bytes = encode_client(Encoding::Protobuf, frame).expect("protobuf can hold it");
+        self.receive_bytes(connection, bytes);
+    }
+
+    pub fn receive_bytes(&mut self, connection: ConnectionId, bytes: Bytes) {
+        let len = bytes.len();
+        let frame = decode_client(Encoding::Protobuf, bytes, &Limits::DEFAULT);
+        self.to_hub.push_back(HubInput::Received { connection, frame, bytes: len });
+    }
+
+    pub fn input(&mut self, input: HubInput) {
+        self.to_hub.push_back(input);
+        self.run();
+    }
+
+    pub fn job_done(&mut self, index: usize, result: &str) {
+        let (zone, job, _) = self.jobs.remove(index);
+        let result = Bytes::copy_from_slice(result.as_bytes());
+        if let Some(zone) = self.zones.get_mut(&zone) {
+            zone.mailbox.push_back(ZoneInput::JobDone(job, result));
+        }
+        self.run();
+    }
+
+    /// Lets time pass, waking each machine when it asked for that.
+    pub fn wait(&mut self, ms: u64) {
+        let end = self.now.after(Duration::from_millis(ms));
+        while let Some(next) = self.next_deadline().filter(|next| *next <= end) {
+            self.now = next.max(self.now);
+            self.wake();
+        }
+        self.now = end;
+    }
+
+    /// Time jumps: the process could not run.
+    pub fn freeze(&mut self, ms: u64) {
+        self.now = self.now.after(Duration::from_millis(ms));
+        self.wake();
+    }
+
+    fn next_deadline(&self) -> Option<Time> {
+        let zones = self.zones.values().filter_map(|zone| zone.machine.next_deadline());
+        zones.chain(self.hub.next_deadline()).min()
+    }
+
+    fn wake(&mut self) {
+        if self.hub.next_deadline().is_some_and(|at| at <= self.now) {
+            self.to_hub.push_back(HubInput::Wake);
+        }
+        for zone in self.zones.values_mut() {
+            if zone.machine.next_deadline().is_some_and(|at| at <= self.now) {
+                zone.mailbox.push_back(ZoneInput::Wake);
+            }
+        }
+        self.run();
+    }
+
+    fn open_line(&mut self, name: &'static str) -> ConnectionId {
+        self.last_connection += 1;
+        let id = ConnectionId(self.last_connection);
+        let client = self.clients.entry(name).or_insert_with(|| Client::new(name));
+        client.lines.push(Line { id, nonce: Bytes::new(), frames: Vec::new(), closed: None });
+        self.to_hub.push_back(HubInput::Opened {
+            connection: id,
+            serializer: Serializer::Protobuf,
+        });
+        id
+    }
+}
+
+fn told(delivery: &Delivery) -> String {
+    let text = |value: &rejoin_core::exchange::Native| {
+        value.downcast_ref::<plaza::Text>().expect("the zone's own type").0.clone()
+    };
+    match delivery {
+        Delivery::Joined(_) => "joined".to_owned(),
+        Delivery::Message(message) => text(message),
+        Delivery::Call(_, message) => format!("call {}", text(message)),
+        Delivery::Parted(cause) => format!("parted {cause:?}"),
+    }
+}

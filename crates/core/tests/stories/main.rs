@@ -1,0 +1,9 @@
+//! Short plays on the whole core: one hub, its zones, a plain store, a faked clock and scripted
+//! clients. Each test is one story; together they hold every typed answer the core can give.
+
+#![allow(unreachable_pub)] // A test crate has no outside to reach.
+
+mod desk;
+mod frames;
+mod identity;
+mod tokens;

@@ -1,0 +1,39 @@
+//! Player sessions that outlive connections.
+//!
+//! Without default features this is the roster, the rules and the frames, and little else:
+//!
+//! ```
+//! use rejoin::id::{ConnectionId, PlayerId};
+//! use rejoin::roster::{Connected, PlayerData, Roster, Rules};
+//! use rejoin::time::Time;
+//!
+//! #[derive(Clone, Debug, PartialEq)]
+//! struct Hero { coins: u32 }
+//!
+//! impl PlayerData for Hero {
+//!     fn reinitialize(&mut self) { self.coins = 0; }
+//! }
+//!
+//! let mut roster = Roster::new(Rules::default());
+//! let (now, ann) = (Time::ZERO, PlayerId([7; 16]));
+//! roster.connect(now, ConnectionId(1), ann, Hero { coins: 0 })?;
+//! roster.match_started();
+//! roster.set(ConnectionId(1), Hero { coins: 5 })?;
+//! roster.disconnect(now, ConnectionId(1))?;
+//!
+//! let back = roster.connect(now, ConnectionId(2), ann, Hero { coins: 0 })?;
+//! assert_eq!(back, Connected::Reconnected);
+//! assert_eq!(roster.data(&ann), Some(&Hero { coins: 5 }));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+pub use rejoin_core::{
+    budget, call, chance, event, exchange, hub, id, mark, outbox, roster, scope, secret, session,
+    time, timeline, zone,
+};
+pub use rejoin_wire as wire;
+
+#[cfg(feature = "client")]
+pub use rejoin_client as client;
+#[cfg(feature = "store")]
+pub use rejoin_store as store;

@@ -1,0 +1,240 @@
+//! A player's own books: what it asked for, what it was told, and whether that can be true. Nothing
+//! here knows how the server works; the game numbers what it says, and the numbers must fit.
+
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+use rejoin_client::{Event, Rung, SendId};
+use rejoin_core::zone::Message;
+use rejoin_wire::v1::{Latest, RungReason, ZoneRef};
+
+use crate::check::Violation;
+use crate::game::{Note, Start};
+
+/// What is heard in one stay in one zone.
+#[derive(Clone, Debug)]
+struct Stay {
+    heard: Start,
+    versions: BTreeMap<String, u64>,
+}
+
+/// A player's books.
+#[derive(Clone, Debug, Default)]
+pub struct Books {
+    /// Which book wishes are numbered in.
+    pub book: u64,
+    /// Wishes of this book.
+    pub wishes: u64,
+    /// Those of them that were refused.
+    refused: u64,
+    sends: BTreeMap<SendId, (u64, u64)>,
+    /// A report that is awaited, and how many wishes came before it.
+    report: Option<(SendId, u64)>,
+    /// Something of this book may be lost: counts are not judged.
+    loose: bool,
+    /// It has been in a zone that forgets on a crash.
+    pub volatile: bool,
+    stay: Option<Stay>,
+    /// Reports that were right.
+    pub reports: u64,
+    /// Notes heard.
+    pub heard: u64,
+    /// The session and zone.
+    pub session: Option<u64>,
+    /// The zone it is in.
+    pub zone: Option<ZoneRef>,
+    /// A value of the last report that was judged.
+    pub connected: bool,
+    found: Vec<Violation>,
+}
+
+impl Books {
+    /// Books a wish that was taken; its number was drawn before.
+    pub fn wished(&mut self, send: SendId) {
+        self.sends.insert(send, (self.book, self.wishes));
+    }
+
+    /// Books a request for a report.
+    pub fn asked(&mut self, send: SendId) {
+        self.report = Some((send, self.wishes));
+    }
+
+    /// Whether a report is awaited.
+    #[must_use]
+    pub fn awaits_report(&self) -> bool {
+        self.report.is_some()
+    }
+
+    /// What was found wrong.
+    pub fn take_found(&mut self) -> Vec<Violation> {
+        std::mem::take(&mut self.found)
+    }
+
+    fn fail(&mut self, checker: &'static str, text: String) {
+        self.found.push(Violation { checker, text });
+    }
+
+    /// Begins another book: what came before may be lost.
+    pub fn turn_over(&mut self, book: u64) {
+        self.book = book;
+        self.wishes = 0;
+        self.refused = 0;
+        self.loose = false;
+        self.report = None;
+        self.sends.clear();
+    }
+
+    /// Judges what the client tells. `book` is the number of the next book, should one begin.
+    pub fn hear(&mut self, event: &Event, book: u64) {
+        match event {
+            Event::Connected { rung, reason, session, zone, lost_upstream, .. } => {
+                self.connected = true;
+                self.connected_to(*rung, *reason, *lost_upstream, book);
+                self.session = Some(*session);
+                self.zone = zone.clone();
+            }
+            Event::Disconnected { .. } | Event::Stopped { .. } | Event::TakenOver => {
+                self.connected = false;
+            }
+            Event::Left => {
+                self.connected = false;
+                self.session = None;
+                self.zone = None;
+                self.stay = None;
+                self.turn_over(book);
+            }
+            Event::Joined { zone, payload, latest, .. } => {
+                self.zone = Some(zone.clone());
+                self.volatile |= matches!(zone.kind.as_str(), "session" | "memory");
+                self.begin_stay(payload.clone(), latest);
+            }
+            Event::Parted { .. } => {
+                self.zone = None;
+                self.stay = None;
+            }
+            Event::Resync { snapshot, latest, zone, .. } => {
+                self.zone = zone.clone();
+                self.stay = None;
+                if zone.is_some() {
+                    self.begin_stay(snapshot.clone(), latest);
+                }
+            }
+            Event::Refused { to: Some(send), .. } => {
+                if self.sends.remove(send).is_some_and(|(book, _)| book == self.book) {
+                    self.refused += 1;
+                }
+            }
+            Event::SendsLost { sends } => {
+                self.loose |= sends.iter().any(|send| self.sends.contains_key(send));
+            }
+            Event::Message { payload } => self.note(payload),
+            Event::Latest { key, payload } => self.latest(key, payload.as_ref()),
+            Event::Reply { request, payload } => self.reply(*request, payload),
+            Event::RequestEnded { request, .. } => {
+                self.report.take_if(|(send, _)| send == request);
+            }
+            Event::Violation(violation) => {
+                self.fail("client-sane", format!("{violation}"));
+            }
+            _ => {}
+        }
+    }
+
+    fn connected_to(&mut self, rung: Rung, reason: RungReason, lost_upstream: u64, book: u64) {
+        let lossy = matches!(
+            reason,
+            RungReason::RolledBack | RungReason::ZoneLost | RungReason::UnknownPosition
+        );
+        match rung {
+            Rung::Replayed if lost_upstream > 0 => {
+                self.fail("ladder-honest", format!("Replayed, but {lost_upstream} were lost"));
+            }
+            Rung::Replayed => {}
+            Rung::Resynced => {
+                if !self.volatile && (lossy || lost_upstream > 0) {
+                    let text = format!("{reason:?} with {lost_upstream} lost upstream");
+                    self.fail("ladder-honest", text);
+                }
+                self.turn_over(book);
+                self.stay = None;
+            }
+            Rung::New => {
+                self.turn_over(book);
+                self.stay = None;
+                self.volatile = false;
+            }
+        }
+    }
+
+    fn begin_stay(&mut self, start: Bytes, latest: &[Latest]) {
+        let Some(heard) = Start::decode(start) else {
+            return self.fail("downstream-once", "a stay without a start".to_owned());
+        };
+        let mut versions = BTreeMap::new();
+        for value in latest {
+            if let Ok(Note::Latest(version, _)) = Note::decode(value.payload.clone()) {
+                versions.insert(value.key.clone(), version);
+            }
+        }
+        self.stay = Some(Stay { heard, versions });
+    }
+
+    fn note(&mut self, payload: &Bytes) {
+        self.heard += 1;
+        let (session, zone) = (self.session, self.zone.clone());
+        let Ok(note) = Note::decode(payload.clone()) else { return };
+        let Some(stay) = &mut self.stay else {
+            return self.fail("downstream-once", format!("{note:?} outside zones"));
+        };
+        let (count, what) = match &note {
+            Note::All(k, _) => (&mut stay.heard.all, *k),
+            Note::One(p) => (&mut stay.heard.page.one, *p),
+            Note::Some(to) => {
+                let mine = to.iter().find(|(who, _)| Some(*who) == session);
+                let Some((_, g)) = mine else {
+                    return self.fail("downstream-once", format!("{note:?} is not for {session:?}"));
+                };
+                (&mut stay.heard.page.some, *g)
+            }
+            _ => return,
+        };
+        if what != *count + 1 {
+            let text = format!("{note:?} after {count} in {zone:?}");
+            return self.fail("downstream-once", text);
+        }
+        *count = what;
+    }
+
+    fn latest(&mut self, key: &str, payload: Option<&Bytes>) {
+        let Some(payload) = payload else { return };
+        let Ok(Note::Latest(version, all)) = Note::decode(payload.clone()) else { return };
+        let Some(stay) = &mut self.stay else {
+            return self.fail("latest-order", format!("{key} outside zones"));
+        };
+        let heard = stay.heard.all;
+        let known = stay.versions.insert(key.to_owned(), version).unwrap_or_default();
+        if version <= known {
+            self.fail("latest-order", format!("{key} went from {known} to {version}"));
+        } else if all > heard {
+            self.fail("latest-order", format!("{key} of {all} came when {heard} had been heard"));
+        }
+    }
+
+    fn reply(&mut self, request: SendId, payload: &Bytes) {
+        let Some((_, wishes)) = self.report.take_if(|(send, _)| *send == request) else { return };
+        let Ok(Note::Report { count, .. }) = Note::decode(payload.clone()) else { return };
+        if self.loose || self.volatile {
+            return;
+        }
+        self.reports += 1;
+        let early = self.sends.values().filter(|(book, _)| *book == self.book).count() as u64;
+        let granted = wishes - self.refused.min(wishes);
+        if count != granted {
+            let text = format!(
+                "book {}: {wishes} wishes, {} refused, {count} granted ({early} open)",
+                self.book, self.refused
+            );
+            self.fail("upstream-once", text);
+        }
+    }
+}

@@ -1,0 +1,52 @@
+//! What must hold, whatever happens. Each promise has one checker with a name; GUARANTEES.md tells
+//! which promise it holds. The first violation ends a run.
+
+use std::collections::BTreeMap;
+
+/// A promise that was broken.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Violation {
+    /// Which checker saw it.
+    pub checker: &'static str,
+    /// What it saw.
+    pub text: String,
+}
+
+/// Every checker and what it holds.
+pub const CHECKERS: &[(&str, &str)] = &[
+    ("upstream-once", "each message of a client is applied once, in order, or refused"),
+    ("downstream-once", "each message of a zone is heard once, in order"),
+    ("latest-order", "a latest value comes never before its place, and never goes back"),
+    ("ladder-honest", "a rung says what happened: nothing lost is Replayed, what is lost is named"),
+    ("single-voice", "a connection that was taken over is told nothing any more"),
+    ("no-lockout", "no crash and no lost Welcome keeps a player out of a session that lives"),
+    ("hold-kept", "no hold ends before the server could have taken the player back for all of it"),
+    ("one-place", "a session is in the zone that has it as a member, and in no other"),
+    ("comes-back", "once faults stop, everybody is back and everything sent is acknowledged"),
+    ("bounded", "no queue grows beyond its limit"),
+    ("match-data", "what is kept for a player in a match is what was set"),
+    ("client-sane", "no client ever sees a frame that breaks the protocol"),
+    ("no-panic", "nothing but game code ever panics"),
+    ("same-trace", "the same seed gives the same trace"),
+];
+
+/// What onlookers remember to judge by.
+#[derive(Debug, Default)]
+pub struct Watch {
+    /// The highest epoch welcomed, by session.
+    pub epochs: BTreeMap<u64, u64>,
+    /// When a session was dropped, in world time.
+    pub dropped: BTreeMap<u64, u64>,
+    /// When the present hub became ready.
+    pub ready_at: u64,
+    /// Violations found so far.
+    pub found: Vec<Violation>,
+}
+
+impl Watch {
+    /// A promise was broken.
+    pub fn fail(&mut self, checker: &'static str, text: String) {
+        debug_assert!(CHECKERS.iter().any(|(name, _)| *name == checker));
+        self.found.push(Violation { checker, text });
+    }
+}

@@ -1,0 +1,515 @@
+//! What goes wrong, what people do, and what onlookers look at.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use rejoin_core::event::EndCause;
+use rejoin_core::exchange::{Hold, ZoneName};
+use rejoin_core::hub::{Changes, Command, Duplicates, HubInput, SessionConfig};
+use rejoin_core::id::{PlayerId, SessionId, ZoneId};
+use rejoin_core::session::Place;
+use rejoin_core::time::WallTime;
+use rejoin_wire::v1::{CloseCode, ServerFrame, server_frame};
+use rejoin_wire::{Encoding, Limits, SharedFrame, decode_server};
+
+use crate::event::Event;
+use crate::game::{Verb, Wish};
+use crate::link::Who;
+use crate::player::Stamp;
+use crate::world::World;
+
+/// Simulated time between two looks at whether something goes wrong.
+const FAULT_EVERY_US: u64 = 100_000;
+
+impl World {
+    /// Everybody begins.
+    pub fn begin(&mut self) {
+        self.restart();
+        for index in 0..self.players.len() {
+            let wait = self.rng.below(500_000);
+            self.plan(wait, Event::Act { player: index });
+        }
+        for hostile in 0..self.hostiles.len() {
+            let wait = self.rng.below(1_000_000);
+            self.plan(wait, Event::HostileAct { hostile });
+        }
+        self.plan(FAULT_EVERY_US, Event::Fault);
+        let trouble = self.knobs.trouble.as_micros() as u64;
+        self.plan(trouble, Event::Quiet);
+    }
+
+    /// The server's process starts.
+    pub fn restart(&mut self) {
+        if self.node.hub.is_some() {
+            return;
+        }
+        self.tell(|| "boot".to_owned());
+        self.watch.ready_at = 0;
+        self.natives.clear();
+        let damaged = self.node.boot(self.now, &self.knobs, &mut self.rng);
+        for text in damaged {
+            self.watch.fail("no-lockout", text);
+        }
+        // Drains what the start gave out.
+        self.hub(HubInput::Wake);
+    }
+
+    /// Whether the server crashes right here.
+    pub fn crashes_here(&mut self) -> bool {
+        let Some(left) = &mut self.node.crash_in else { return false };
+        *left = left.saturating_sub(1);
+        if *left > 0 {
+            return false;
+        }
+        self.crash();
+        true
+    }
+
+    /// The server's process is gone.
+    pub fn crash(&mut self) {
+        self.tell(|| "crash".to_owned());
+        self.node.kill(&mut self.rng);
+        self.node.crash_in = None;
+        self.queue.forget_servers();
+        let open: Vec<u64> = self.links.keys().copied().collect();
+        for id in open {
+            let told = !self.rng.per_mille(self.knobs.faults.half_open / 2);
+            let way = self.latency();
+            let Some(link) = self.links.get_mut(&id) else { continue };
+            link.server_open = false;
+            link.up_dead = true;
+            if !link.down_dead && told {
+                let at = link.down_at.max(self.now + way);
+                self.queue.push(at, Event::ClientClosed { link: id, code: None });
+            }
+            link.down_dead = true;
+        }
+        let wait = self.rng.below(4_000_000);
+        self.plan(wait, Event::Restart);
+    }
+
+    /// Something may go wrong.
+    pub fn fault(&mut self) {
+        if self.quiet {
+            return;
+        }
+        self.plan(FAULT_EVERY_US, Event::Fault);
+        let faults = self.knobs.faults.clone();
+        if self.node.hub.is_some() {
+            if self.rng.per_mille(faults.crash) {
+                return self.crash();
+            }
+            if self.rng.per_mille(faults.crash_mid) {
+                self.node.crash_in = Some(self.rng.range(1, 40));
+            }
+            if self.rng.per_mille(faults.stall) {
+                self.tell(|| "stall".to_owned());
+                self.node.stalled_until = self.now + self.rng.range(100_000, 20_000_000);
+            }
+            if self.rng.per_mille(faults.meddle * 5) {
+                self.meddle();
+            }
+        }
+        for index in 0..self.players.len() {
+            if self.rng.per_mille(faults.freeze) {
+                self.tell(|| format!("freeze {index}"));
+                self.players[index].frozen_until = self.now + self.rng.range(50_000, 15_000_000);
+            }
+            if self.rng.per_mille(faults.reload) {
+                self.reload(index);
+            }
+            if self.rng.per_mille(faults.twin) {
+                self.redial(index);
+            }
+        }
+    }
+
+    /// A page is loaded again: streams and books are gone, what was stored is not.
+    fn reload(&mut self, index: usize) {
+        self.tell(|| format!("reload {index}"));
+        if let Some(link) = self.players[index].link.take() {
+            self.hang_up(link);
+        }
+        let seed = self.rng.seed();
+        self.players[index].reload(seed);
+        let time = self.players[index].time(self.now);
+        self.players[index].client.connect(time);
+        self.drain_player(index);
+    }
+
+    /// The client believes its connection lost while the server believes it alive.
+    fn redial(&mut self, index: usize) {
+        let Some(link) = self.players[index].link.take() else { return };
+        self.tell(|| format!("redial {index}"));
+        if let Some(link) = self.links.get_mut(&link) {
+            // What was on its way still arrives; nobody tells the server that it ended.
+            link.client_open = false;
+        }
+        let time = self.players[index].time(self.now);
+        self.players[index].client.closed(time, None);
+        self.drain_player(index);
+    }
+
+    fn meddle(&mut self) {
+        let sessions: Vec<SessionId> = match &self.node.hub {
+            Some(hub) => hub.sessions().map(|(id, _)| id).collect(),
+            None => return,
+        };
+        if sessions.is_empty() {
+            return;
+        }
+        let session = *self.rng.pick(&sessions);
+        let native = self.natives.last().copied().map(SessionId);
+        let name = ZoneName { kind: "cells".to_owned(), name: "z0".to_owned() };
+        let data = Bytes::from_static(b"told");
+        let command = match self.rng.below(14) {
+            0 | 1 => Command::Send(session, Bytes::from_static(&[9])),
+            2 => Command::Call(session, Bytes::from_static(&[9]), Duration::from_millis(900)),
+            3 if self.rng.per_mille(250) => {
+                self.forgive(session);
+                Command::EndSession(session, EndCause::Kicked)
+            }
+            4 if self.rng.per_mille(300) => {
+                let Some(player) = self.player_of(session) else { return };
+                self.forgive(session);
+                let until = 1_700_000_000_000 + (self.now + self.rng.below(3_000_000)) / 1_000;
+                Command::Ban(player, WallTime(until))
+            }
+            5 => {
+                let changes = Changes {
+                    permissions: Some(1),
+                    disconnect_callback: Some(Some(1)),
+                    hold: Some(Hold::Timed(Duration::from_millis(9_000))),
+                    ..Changes::default()
+                };
+                Command::Configure(session, changes)
+            }
+            6 if self.natives.len() < 3 => {
+                let changes = Changes { data: Some(data), ..Changes::default() };
+                Command::StartSession(SessionConfig { player: None, changes })
+            }
+            7 | 8 => match native {
+                Some(native) => Command::Join(native, name, Bytes::new()),
+                None => return,
+            },
+            9 => match native {
+                Some(native) => {
+                    let wish = Wish { verb: Verb::Say, book: 0, number: 0, arg: 0 };
+                    Command::Say(native, std::sync::Arc::new(wish))
+                }
+                None => return,
+            },
+            10 => match native {
+                Some(native) => Command::Part(native),
+                None => return,
+            },
+            11 => Command::OpenZone(name),
+            12 if self.rng.per_mille(200) => Command::EndZone(ZoneId::of("whole", "z0")),
+            _ => return,
+        };
+        self.tell(|| format!("meddle {command:?}"));
+        self.tickets += 1;
+        let ticket = self.tickets;
+        self.hub(HubInput::Command { ticket, command });
+    }
+
+    fn player_of(&self, session: SessionId) -> Option<PlayerId> {
+        self.node.hub.as_ref()?.session(session).map(|session| session.player)
+    }
+
+    /// Somebody ended this session from outside: its player cannot be blamed.
+    fn forgive(&mut self, session: SessionId) {
+        for player in &mut self.players {
+            if player.books.session == Some(session.0) {
+                player.shared = true;
+            }
+        }
+    }
+
+    /// A player does something.
+    pub fn act(&mut self, index: usize) {
+        if self.quiet {
+            return;
+        }
+        let wait = 1 + self.rng.below(self.knobs.wish_us * 2);
+        self.plan(wait, Event::Act { player: index });
+        if self.players[index].frozen_until > self.now {
+            return;
+        }
+        let time = self.players[index].time(self.now);
+        if self.rng.per_mille(4) {
+            match self.rng.below(6) {
+                0 => self.players[index].client.leave(time),
+                1 => self.players[index].client.cancel(time),
+                2 if self.rng.per_mille(300) => self.players[index].client.connect_fresh(time),
+                _ => self.players[index].client.retry(time),
+            }
+        } else if !self.players[index].is_connected() {
+            self.players[index].client.connect(time);
+            if self.rng.per_mille(20) {
+                self.players[index].client.retry(time);
+            }
+        }
+        self.wish(index);
+        self.drain_player(index);
+    }
+
+    fn wish(&mut self, index: usize) {
+        let arg = self.rng.next() >> 8;
+        let panics = self.knobs.faults.panic * 2;
+        let rare = self.rng.below(1_000);
+        let roll = self.rng.below(100);
+        let player = &mut self.players[index];
+        if player.books.zone.is_none() && player.is_connected() && roll < 50 {
+            let kinds = ["cells", "cells", "whole", "hard", "match", "session", "memory", "no-such"];
+            let kind = kinds[(arg % 8) as usize];
+            let kind = if rare < 900 && kind == "no-such" { "cells" } else { kind };
+            let payload = if rare < 20 { &b"deny"[..] } else { b"" };
+            let name = format!("z{}", arg / 8 % 2);
+            // A full buffer is not this player's worry.
+            let _ = player.client.join(kind, name, rare < 980, payload);
+            return;
+        }
+        match roll {
+            0..=39 => player.wish(Verb::Say, arg),
+            40..=49 => player.wish(Verb::Whisper, arg),
+            50..=56 => player.wish(Verb::Group, arg),
+            57..=61 => player.wish(Verb::Except, arg),
+            62..=70 => player.wish(Verb::Latest, arg),
+            71..=72 => player.wish(Verb::Clear, arg),
+            73 => player.wish(Verb::Loose, arg),
+            74..=75 => player.wish(Verb::Burst, arg),
+            76 if rare < panics * 10 => player.wish(Verb::Panic, arg),
+            77 if rare < 100 => player.wish(Verb::Kick, arg),
+            78 => player.wish(Verb::Transfer, arg),
+            79..=80 => player.wish(Verb::Call, arg),
+            81 => player.wish(Verb::Timer, arg),
+            82 => player.wish(Verb::Job, arg),
+            83 if rare < 20 => player.wish(Verb::End, arg),
+            84 if rare < 300 => player.wish(Verb::StartMatch, arg),
+            85 if rare < 200 => player.wish(Verb::EndMatch, arg),
+            86 => player.wish(Verb::Own, arg),
+            87 => player.wish(Verb::Avatar, arg),
+            88 => player.wish(Verb::MatchData, arg),
+            89..=93 => player.ask_report(),
+            94 if rare < 200 => player.babble(&mut self.rng),
+            95 if rare < 200 => drop(player.client.part()),
+            96 if rare < 200 => drop(player.client.join("cells", "z0", true, Bytes::new())),
+            97 => drop(player.client.answer(arg, Bytes::new())),
+            98 => drop(player.client.send_unreliable(Bytes::from_static(b"may be lost"))),
+            _ => {}
+        }
+    }
+
+    /// Somebody hostile does something.
+    pub fn hostile_act(&mut self, index: usize) {
+        if self.quiet {
+            return;
+        }
+        let wait = 1 + self.rng.below(300_000);
+        self.plan(wait, Event::HostileAct { hostile: index });
+        match self.hostiles[index].link {
+            None => {
+                let link = self.dial(Who::Hostile(index), Encoding::Protobuf);
+                self.hostiles[index].begin(link);
+            }
+            Some(link) if self.rng.per_mille(40) => {
+                self.hang_up(link);
+                self.hostiles[index].link = None;
+            }
+            Some(link) => {
+                let stolen: Vec<(u64, [u8; 32])> = self
+                    .players
+                    .iter()
+                    .filter(|player| player.tokens.len() > 6)
+                    .map(|player| player.tokens[player.tokens.len() - 6])
+                    .collect();
+                for _ in 0..self.rng.range(1, 6) {
+                    let bytes = self.hostiles[index].next_bytes(&mut self.rng, &stolen);
+                    self.send_up(link, &bytes);
+                }
+            }
+        }
+    }
+
+    /// No more faults: everybody comes back and asks how things stand.
+    pub fn go_quiet(&mut self) {
+        self.tell(|| "quiet".to_owned());
+        self.quiet = true;
+        self.node.stalled_until = 0;
+        self.node.crash_in = None;
+        self.knobs.hub.idle = Duration::from_secs(1_800);
+        for hostile in 0..self.hostiles.len() {
+            if let Some(link) = self.hostiles[hostile].link.take() {
+                self.hang_up(link);
+            }
+        }
+        let mut seen: Vec<[u8; 32]> = Vec::new();
+        for index in 0..self.players.len() {
+            self.players[index].frozen_until = 0;
+            if let crate::player::Known::Key(key) = self.players[index].known {
+                let key = Stamp::public(&key);
+                if seen.contains(&key) {
+                    self.players[index].retired = true;
+                }
+                seen.push(key);
+            }
+            let time = self.players[index].time(self.now);
+            if self.players[index].retired {
+                self.players[index].client.cancel(time);
+            } else {
+                self.players[index].client.retry(time);
+            }
+            self.drain_player(index);
+        }
+    }
+
+    /// Whether everybody who can be back is back, with nothing left to say.
+    #[must_use]
+    pub fn is_settled(&self) -> bool {
+        self.players.iter().all(|player| {
+            let back = player.is_connected() && player.client.buffered().0 == 0;
+            player.retired || back
+        })
+    }
+
+    /// Keeps everybody trying, and asks those who are in a zone for a last report.
+    pub fn nudge(&mut self) {
+        for index in 0..self.players.len() {
+            if self.players[index].retired {
+                continue;
+            }
+            let time = self.players[index].time(self.now);
+            if !self.players[index].is_connected() {
+                self.players[index].client.retry(time);
+            } else if self.players[index].books.zone.is_some() {
+                self.players[index].ask_report();
+            }
+            self.drain_player(index);
+        }
+    }
+
+    // ---------------------------------------------------------------- onlookers
+
+    /// Looks at a frame that the server puts on a connection.
+    pub fn check_frame(&mut self, id: u64, frame: &SharedFrame) {
+        let decoded = decode_server(Encoding::Protobuf, frame.protobuf().clone(), &Limits::DEFAULT);
+        let Ok(ServerFrame { frame: Some(frame) }) = decoded else {
+            return self.watch.fail("client-sane", format!("a frame nobody can read: {decoded:?}"));
+        };
+        match frame {
+            server_frame::Frame::Welcome(welcome) => {
+                let known = self.watch.epochs.entry(welcome.session).or_default();
+                if welcome.epoch <= *known {
+                    let text = format!("epoch {} after {known}", welcome.epoch);
+                    self.watch.fail("single-voice", text);
+                    return;
+                }
+                *known = welcome.epoch;
+                if let Some(link) = self.links.get_mut(&id) {
+                    link.welcomed = Some((welcome.session, welcome.epoch));
+                }
+            }
+            server_frame::Frame::Down(_) | server_frame::Frame::Applied(_) => {
+                let welcomed = self.links.get(&id).and_then(|link| link.welcomed);
+                let newest = welcomed.map(|(session, _)| self.watch.epochs.get(&session).copied());
+                if let (Some((session, epoch)), Some(newest)) = (welcomed, newest)
+                    && newest != Some(epoch)
+                {
+                    let text = format!("session {session} epoch {epoch}, {newest:?} is newer");
+                    self.watch.fail("single-voice", text);
+                }
+            }
+            server_frame::Frame::Refusal(refusal) => self.check_refusal(id, refusal.code()),
+            _ => {}
+        }
+    }
+
+    /// An honest player is told that its session is unknown: is it?
+    fn check_refusal(&mut self, id: u64, code: CloseCode) {
+        let Some(Who::Player(index)) = self.links.get(&id).map(|link| link.who) else { return };
+        let player = &self.players[index];
+        let shut_out = matches!(
+            code,
+            CloseCode::SessionUnknown | CloseCode::TokenRetired | CloseCode::Credential
+        );
+        if !shut_out || player.shared || player.link != Some(id) {
+            return;
+        }
+        let saved = player.saved.as_ref().map(|saved| SessionId(saved.session));
+        let hub = self.node.hub.as_ref();
+        let lives = saved.zip(hub).and_then(|(id, hub)| hub.session(id));
+        if lives.is_some_and(|session| session.ending.is_none()) {
+            let text = format!("player {index} got {code:?}, its session {saved:?} lives");
+            self.watch.fail("no-lockout", text);
+        }
+    }
+
+    /// A hold ended: had the server been there for all of it?
+    pub fn check_hold(&mut self, session: u64) {
+        let kinds = self.knobs.hub.kinds.values().map(|kind| kind.config.hold);
+        let holds = kinds.chain([self.knobs.hub.hold]).filter_map(|hold| match hold {
+            Hold::Timed(while_) => Some(while_.as_micros() as u64),
+            _ => None,
+        });
+        let shortest = holds.min().unwrap_or(0);
+        let dropped = self.watch.dropped.get(&session).copied().unwrap_or(0);
+        let since = dropped.max(self.watch.ready_at).max(self.node.boot_at);
+        let matched = self.knobs.hub.kinds.values().any(|kind| {
+            matches!(kind.config.hold, Hold::UntilMatchEnds(_) | Hold::None)
+        });
+        let in_match = matched && self.now - since < shortest;
+        if self.now - since < shortest && !in_match {
+            let text = format!("session {session} was held {} us", self.now - since);
+            self.watch.fail("hold-kept", text);
+        }
+    }
+
+    /// Looks at a zone's figures.
+    pub fn check_zone(&mut self, zone: ZoneId) {
+        let Some(seat) = self.node.zones.get(&zone) else { return };
+        let counts = seat.machine.counts();
+        let kinds = self.knobs.hub.kinds.values().map(|kind| &kind.config);
+        let most = kinds.map(|config| config.ring_frames_max).max().unwrap_or(0);
+        if counts.ring_frames > most {
+            let text = format!("{} frames in a ring of {most}", counts.ring_frames);
+            self.watch.fail("bounded", text);
+        }
+    }
+
+    /// At rest, sessions and zones agree on who is where.
+    pub fn check_places(&mut self) {
+        let Some(hub) = &self.node.hub else { return };
+        for (zone, seat) in &self.node.zones {
+            let here = hub.sessions().filter(|(_, session)| session.place == Place::In(*zone));
+            let (here, members) = (here.count(), seat.machine.counts().members);
+            if here != members {
+                let text = format!("{here} sessions are in {zone:?}, which has {members} members");
+                self.watch.found.push(crate::check::Violation { checker: "one-place", text });
+            }
+        }
+        for (id, session) in hub.sessions() {
+            if matches!(session.place, Place::Joining(_)) {
+                let text = format!("session {id} is joining for ever");
+                self.watch.found.push(crate::check::Violation { checker: "one-place", text });
+            }
+        }
+    }
+
+    /// Everybody is back, unless the settings forbid it.
+    pub fn check_back(&mut self) {
+        let crowded = self.knobs.hub.sessions_max < 100;
+        for index in 0..self.players.len() {
+            let player = &self.players[index];
+            let excused = player.retired
+                || crowded
+                || (player.shared && self.knobs.hub.duplicates == Duplicates::RejectNew);
+            let buffered = player.client.buffered().0;
+            if !excused && (!player.is_connected() || buffered > 0) {
+                let status = player.client.status();
+                let text = format!("player {index} is {status:?} with {buffered} unacknowledged");
+                self.watch.fail("comes-back", text);
+            }
+        }
+    }
+}

@@ -1,0 +1,559 @@
+//! The game that simulated players play. It is made to be checked: it counts what it says to whom,
+//! sends the counts along, and keeps them in its saved state, so that a player can tell a lost, a
+//! repeated and a reordered message from its own books alone, across any crash.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use bytes::{Buf, BufMut, Bytes, BytesMut};
+use rejoin_core::call::CallFailed;
+use rejoin_core::exchange::ZoneName;
+use rejoin_core::id::{ObjectId, SessionId};
+use rejoin_core::zone::{
+    BadPayload, Context, Disconnect, JoinDenied, Message, OnPart, RestoreRefused, Saved, Sender,
+    State, Zone,
+};
+use rejoin_wire::v1::PartCause;
+
+thread_local! {
+    static BROKEN: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
+}
+
+/// What the game itself found broken since the last call.
+pub fn take_broken() -> Vec<String> {
+    BROKEN.take()
+}
+
+fn broken(text: String) {
+    BROKEN.with_borrow_mut(|all| all.push(text));
+}
+
+/// What a player can ask the game to do.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+#[allow(missing_docs)]
+pub enum Verb {
+    Say,
+    Whisper,
+    Group,
+    Except,
+    Latest,
+    Clear,
+    Loose,
+    Burst,
+    Panic,
+    Kick,
+    Transfer,
+    Call,
+    Timer,
+    Job,
+    End,
+    StartMatch,
+    EndMatch,
+    Own,
+    Avatar,
+    MatchData,
+    Report,
+}
+
+impl Verb {
+    const ALL: [Self; 21] = [
+        Self::Say,
+        Self::Whisper,
+        Self::Group,
+        Self::Except,
+        Self::Latest,
+        Self::Clear,
+        Self::Loose,
+        Self::Burst,
+        Self::Panic,
+        Self::Kick,
+        Self::Transfer,
+        Self::Call,
+        Self::Timer,
+        Self::Job,
+        Self::End,
+        Self::StartMatch,
+        Self::EndMatch,
+        Self::Own,
+        Self::Avatar,
+        Self::MatchData,
+        Self::Report,
+    ];
+}
+
+/// What a player says: a wish, numbered by its book.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Wish {
+    /// What.
+    pub verb: Verb,
+    /// Which book of the player; a new one is begun whenever a stream was lost.
+    pub book: u64,
+    /// Which wish of that book, from 1; 0: not counted.
+    pub number: u64,
+    /// More about it.
+    pub arg: u64,
+}
+
+impl Message for Wish {
+    fn encode(&self) -> Bytes {
+        let mut out = BytesMut::with_capacity(25);
+        out.put_u8(self.verb as u8);
+        out.put_u64(self.book);
+        out.put_u64(self.number);
+        out.put_u64(self.arg);
+        out.freeze()
+    }
+
+    fn decode(mut payload: Bytes) -> Result<Self, BadPayload> {
+        if payload.len() < 25 {
+            return Err(BadPayload("too short".to_owned()));
+        }
+        let verb = Verb::ALL.get(usize::from(payload.get_u8()));
+        let verb = *verb.ok_or_else(|| BadPayload("no such verb".to_owned()))?;
+        let (book, number) = (payload.get_u64(), payload.get_u64());
+        Ok(Self { verb, book, number, arg: payload.get_u64() })
+    }
+}
+
+/// What the game says.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Note {
+    /// To everybody: the how-manyth.
+    All(u64, u32),
+    /// To one: the how-manyth to that one.
+    One(u64),
+    /// To some: for each, the how-manyth to that one.
+    Some(Vec<(u64, u64)>),
+    /// A latest value: its version, and how many were said to everybody before it.
+    Latest(u64, u64),
+    /// May be lost.
+    Loose,
+    /// A question.
+    Call,
+    /// How many wishes of a book were granted, and the last of them.
+    #[allow(missing_docs)]
+    Report { count: u64, last: u64 },
+}
+
+impl Message for Note {
+    fn encode(&self) -> Bytes {
+        let mut out = BytesMut::new();
+        match self {
+            Self::All(k, padding) => {
+                out.put_u8(0);
+                out.put_u64(*k);
+                out.put_bytes(0, *padding as usize);
+            }
+            Self::One(p) => {
+                out.put_u8(1);
+                out.put_u64(*p);
+            }
+            Self::Some(to) => {
+                out.put_u8(2);
+                for (session, g) in to {
+                    out.put_u64(*session);
+                    out.put_u64(*g);
+                }
+            }
+            Self::Latest(version, k) => {
+                out.put_u8(3);
+                out.put_u64(*version);
+                out.put_u64(*k);
+            }
+            Self::Loose => out.put_u8(4),
+            Self::Call => out.put_u8(5),
+            Self::Report { count, last } => {
+                out.put_u8(6);
+                out.put_u64(*count);
+                out.put_u64(*last);
+            }
+        }
+        out.freeze()
+    }
+
+    fn decode(mut payload: Bytes) -> Result<Self, BadPayload> {
+        let short = || BadPayload("too short".to_owned());
+        let kind = payload.try_get_u8().map_err(|_| short())?;
+        let mut number = || payload.try_get_u64().map_err(|_| short());
+        Ok(match kind {
+            0 => Self::All(number()?, 0),
+            1 => Self::One(number()?),
+            2 => {
+                let mut to = Vec::new();
+                while let Ok(session) = number() {
+                    to.push((session, number()?));
+                }
+                Self::Some(to)
+            }
+            3 => Self::Latest(number()?, number()?),
+            4 => Self::Loose,
+            5 => Self::Call,
+            6 => Self::Report { count: number()?, last: number()? },
+            _ => return Err(BadPayload("no such note".to_owned())),
+        })
+    }
+}
+
+/// What the game has said to one member alone and in groups.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Page {
+    /// Notes to this one.
+    pub one: u64,
+    /// Notes to some, this one among them.
+    pub some: u64,
+}
+
+/// What a joining or returning player starts its books from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Start {
+    /// Notes to everybody so far.
+    pub all: u64,
+    /// Notes to this player.
+    pub page: Page,
+}
+
+impl Start {
+    fn encode(self) -> Bytes {
+        let mut out = BytesMut::with_capacity(24);
+        out.put_u64(self.all);
+        out.put_u64(self.page.one);
+        out.put_u64(self.page.some);
+        out.freeze()
+    }
+
+    /// Reads what [`Book`] sends along with a join or a resync.
+    #[must_use]
+    pub fn decode(mut payload: Bytes) -> Option<Self> {
+        if payload.len() < 24 {
+            return None;
+        }
+        let all = payload.get_u64();
+        Some(Self { all, page: Page { one: payload.get_u64(), some: payload.get_u64() } })
+    }
+}
+
+/// Wishes granted, by book: how many and the last. A session carries it from zone to zone.
+type Granted = BTreeMap<u64, (u64, u64)>;
+
+fn granted(mut data: Bytes) -> Granted {
+    let mut all = Granted::new();
+    while data.len() >= 24 {
+        all.insert(data.get_u64(), (data.get_u64(), data.get_u64()));
+    }
+    all
+}
+
+fn granted_bytes(all: &Granted) -> Bytes {
+    let mut out = BytesMut::new();
+    for (book, (count, last)) in all {
+        out.put_u64(*book);
+        out.put_u64(*count);
+        out.put_u64(*last);
+    }
+    out.freeze()
+}
+
+/// The game; `CELLS` says how it keeps its state, `HARD` what a drop means.
+#[derive(Default)]
+pub struct Book<const CELLS: bool, const HARD: bool> {
+    all: u64,
+    pages: BTreeMap<SessionId, Page>,
+    versions: BTreeMap<u64, u64>,
+    /// Match data as it was set, to compare with what is kept.
+    marked: BTreeMap<SessionId, u64>,
+    match_running: bool,
+}
+
+type Ctx<'a> = Context<'a, Note>;
+
+impl<const CELLS: bool, const HARD: bool> Book<CELLS, HARD> {
+    fn next_all(&mut self, ctx: &mut Ctx<'_>) -> u64 {
+        self.all += 1;
+        if CELLS {
+            ctx.put(&b"all"[..], self.all.to_be_bytes().to_vec());
+        }
+        self.all
+    }
+
+    fn put_page(&self, ctx: &mut Ctx<'_>, who: SessionId) {
+        if CELLS {
+            let key = [b"p", &who.0.to_be_bytes()[..]].concat();
+            match self.pages.get(&who) {
+                Some(page) => {
+                    ctx.put(key, [page.one.to_be_bytes(), page.some.to_be_bytes()].concat());
+                }
+                None => ctx.delete(key),
+            }
+        }
+    }
+
+    fn say_one(&mut self, ctx: &mut Ctx<'_>, who: SessionId) {
+        let Some(page) = self.pages.get_mut(&who) else { return };
+        page.one += 1;
+        let one = page.one;
+        self.put_page(ctx, who);
+        ctx.send(who, Note::One(one));
+    }
+
+    fn say_some(&mut self, ctx: &mut Ctx<'_>, to: Vec<SessionId>, except: Option<SessionId>) {
+        let mut counts = Vec::new();
+        for who in &to {
+            if let Some(page) = self.pages.get_mut(who) {
+                page.some += 1;
+                counts.push((who.0, page.some));
+            }
+            self.put_page(ctx, *who);
+        }
+        match except {
+            Some(except) => ctx.broadcast_except(except, Note::Some(counts)),
+            None => ctx.send_to(to, Note::Some(counts)),
+        }
+    }
+
+    fn start(&self, who: SessionId) -> Bytes {
+        Start { all: self.all, page: self.pages.get(&who).copied().unwrap_or_default() }.encode()
+    }
+
+    /// Books the wish: each exactly once, in order.
+    fn grant(&mut self, ctx: &mut Ctx<'_>, from: &Sender, wish: &Wish) {
+        let mut all = granted(ctx.data(from.session).cloned().unwrap_or_default());
+        let (count, last) = all.get(&wish.book).copied().unwrap_or_default();
+        if wish.number <= last {
+            broken(format!("upstream-once: book {} number {} after {last}", wish.book, wish.number));
+        }
+        all.insert(wish.book, (count + 1, wish.number));
+        while all.len() > 24 {
+            all.pop_first();
+        }
+        ctx.set_data(from.session, granted_bytes(&all));
+    }
+
+    fn do_verb(&mut self, ctx: &mut Ctx<'_>, from: &Sender, wish: &Wish) {
+        let members: Vec<SessionId> = ctx.members().map(|m| m.session).collect();
+        let other = members[wish.arg as usize % members.len()];
+        match wish.verb {
+            Verb::Say => {
+                let k = self.next_all(ctx);
+                ctx.broadcast(Note::All(k, 0));
+            }
+            Verb::Whisper => self.say_one(ctx, from.session),
+            Verb::Group => {
+                let some = members.iter().filter(|m| (m.0 ^ wish.arg) & 1 == 0 || **m == other);
+                self.say_some(ctx, some.copied().collect(), None);
+            }
+            Verb::Except => {
+                let to = members.into_iter().filter(|m| *m != from.session).collect();
+                self.say_some(ctx, to, Some(from.session));
+            }
+            Verb::Latest => {
+                let version = self.versions.entry(wish.arg % 64).or_default();
+                *version += 1;
+                let version = *version;
+                if CELLS {
+                    let key = [b"v", &(wish.arg % 64).to_be_bytes()[..]].concat();
+                    ctx.put(key, version.to_be_bytes().to_vec());
+                }
+                ctx.latest(format!("k{}", wish.arg % 64), Note::Latest(version, self.all));
+            }
+            Verb::Clear => ctx.clear(format!("k{}", wish.arg % 64)),
+            Verb::Loose => ctx.broadcast_unreliable(Note::Loose),
+            Verb::Burst => {
+                for _ in 0..wish.arg % 40 {
+                    let k = self.next_all(ctx);
+                    ctx.broadcast(Note::All(k, 200));
+                    self.say_one(ctx, other);
+                }
+            }
+            Verb::Panic => panic!("a wish that breaks the game"),
+            Verb::Kick => ctx.part(other),
+            Verb::Transfer => {
+                let kinds = ["cells", "whole", "session", "memory", "hard", "match", "nowhere"];
+                let kind = kinds[wish.arg as usize % kinds.len()].to_owned();
+                let name = format!("z{}", wish.arg / 7 % 2);
+                let payload = if wish.arg % 11 == 0 { &b"deny"[..] } else { b"" };
+                ctx.transfer(from.session, ZoneName { kind, name }, payload);
+            }
+            Verb::Call => {
+                let deadline = Duration::from_millis(200 + wish.arg % 3_000);
+                ctx.call(other, Note::Call, deadline, wish.arg.to_be_bytes().to_vec());
+            }
+            Verb::Timer => {
+                let delay = Duration::from_millis(wish.arg % 5_000);
+                ctx.after(delay, (wish.arg % 8).to_be_bytes().to_vec());
+            }
+            Verb::Job => ctx.start_job(&b"job"[..], wish.arg.to_be_bytes().to_vec()),
+            Verb::End => ctx.end(),
+            Verb::StartMatch => {
+                self.match_running = true;
+                ctx.start_match();
+            }
+            Verb::EndMatch => {
+                self.match_running = false;
+                self.marked.clear();
+                ctx.end_match();
+            }
+            Verb::Own => {
+                let policy = [OnPart::Keep, OnPart::HandOver, OnPart::Destroy];
+                let on_part = policy[wish.arg as usize % 3];
+                ctx.set_owner(ObjectId(wish.arg % 16), from.player, on_part);
+            }
+            Verb::Avatar => ctx.set_avatar(from.session, Some(ObjectId(wish.arg % 16))),
+            Verb::MatchData => {
+                self.marked.insert(from.session, wish.arg);
+                ctx.set_match_data(from.player, wish.arg.to_be_bytes().to_vec());
+            }
+            Verb::Report => {
+                let all = granted(ctx.data(from.session).cloned().unwrap_or_default());
+                let (count, last) = all.get(&wish.book).copied().unwrap_or_default();
+                ctx.reply(from, Note::Report { count, last });
+            }
+        }
+    }
+
+    fn encode(&self) -> Bytes {
+        let mut out = BytesMut::new();
+        out.put_u64(self.all);
+        out.put_u64(self.pages.len() as u64);
+        for (who, page) in &self.pages {
+            out.put_u64(who.0);
+            out.put_u64(page.one);
+            out.put_u64(page.some);
+        }
+        for (key, version) in &self.versions {
+            out.put_u64(*key);
+            out.put_u64(*version);
+        }
+        out.freeze()
+    }
+
+    fn decode(&mut self, mut saved: Bytes) {
+        self.all = saved.get_u64();
+        for _ in 0..saved.get_u64() {
+            let who = SessionId(saved.get_u64());
+            self.pages.insert(who, Page { one: saved.get_u64(), some: saved.get_u64() });
+        }
+        while saved.has_remaining() {
+            let key = saved.get_u64();
+            self.versions.insert(key, saved.get_u64());
+        }
+    }
+
+    fn decode_cell(&mut self, key: &Bytes, mut value: Bytes) {
+        let id = || key.get(1..9).and_then(|id| id.try_into().ok()).map(u64::from_be_bytes);
+        match (key.first(), id()) {
+            (Some(b'p'), Some(who)) => {
+                let page = Page { one: value.get_u64(), some: value.get_u64() };
+                self.pages.insert(SessionId(who), page);
+            }
+            (Some(b'v'), Some(key)) => drop(self.versions.insert(key, value.get_u64())),
+            _ => self.all = value.get_u64(),
+        }
+    }
+}
+
+impl<const CELLS: bool, const HARD: bool> Zone for Book<CELLS, HARD> {
+    type In = Wish;
+    type Out = Note;
+
+    const STATE: State = if CELLS { State::Cells } else { State::Whole };
+
+    fn on_join(&mut self, ctx: &mut Ctx<'_>, who: SessionId, request: Bytes) -> Result<Bytes, JoinDenied> {
+        if request == b"deny"[..] {
+            return Err(JoinDenied("as asked".to_owned()));
+        }
+        self.pages.insert(who, Page::default());
+        self.put_page(ctx, who);
+        let start = self.start(who);
+        // The joiner hears its own join.
+        let k = self.next_all(ctx);
+        ctx.broadcast(Note::All(k, 0));
+        Ok(start)
+    }
+
+    fn on_part(&mut self, ctx: &mut Ctx<'_>, who: SessionId, _cause: PartCause) {
+        self.pages.remove(&who);
+        self.marked.remove(&who);
+        self.put_page(ctx, who);
+        let k = self.next_all(ctx);
+        ctx.broadcast(Note::All(k, 0));
+    }
+
+    fn on_disconnect(&mut self, ctx: &mut Ctx<'_>, who: SessionId) -> Disconnect {
+        if !self.match_running {
+            // Before a match has started a drop forgets.
+            self.marked.remove(&who);
+        }
+        let k = self.next_all(ctx);
+        ctx.broadcast(Note::All(k, 0));
+        if HARD { Disconnect::Hard } else { Disconnect::Soft }
+    }
+
+    fn on_reconnect(&mut self, ctx: &mut Ctx<'_>, who: SessionId) {
+        let kept = ctx.player_of(who).and_then(|player| ctx.match_data(player).cloned());
+        let kept = kept.and_then(|data| data[..].try_into().ok()).map(u64::from_be_bytes);
+        if let Some(marked) = self.marked.get(&who)
+            && kept != Some(*marked)
+        {
+            broken(format!("match-data: {who} had {marked}, {kept:?} was kept"));
+        }
+        self.say_one(ctx, who);
+    }
+
+    fn on_resync(&mut self, _ctx: &mut Ctx<'_>, who: SessionId) -> Bytes {
+        self.start(who)
+    }
+
+    fn on_message(&mut self, ctx: &mut Ctx<'_>, from: Sender, wish: Wish) {
+        if wish.number > 0 && from.number > 0 {
+            self.grant(ctx, &from, &wish);
+        }
+        self.do_verb(ctx, &from, &wish);
+    }
+
+    fn on_answer(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        _who: SessionId,
+        _key: Bytes,
+        _answer: Result<Wish, CallFailed>,
+    ) {
+        let k = self.next_all(ctx);
+        ctx.broadcast(Note::All(k, 0));
+    }
+
+    fn on_job(&mut self, ctx: &mut Ctx<'_>, _key: Bytes, _result: Bytes) {
+        let k = self.next_all(ctx);
+        ctx.broadcast(Note::All(k, 0));
+    }
+
+    fn on_timer(&mut self, ctx: &mut Ctx<'_>, _key: Bytes) {
+        let k = self.next_all(ctx);
+        ctx.broadcast(Note::All(k, 0));
+    }
+
+    fn on_tick(&mut self, ctx: &mut Ctx<'_>) {
+        if ctx.tick() % 8 == 0 && !self.pages.is_empty() {
+            let k = self.next_all(ctx);
+            ctx.broadcast(Note::All(k, 0));
+        }
+    }
+
+    fn save(&self) -> Option<Bytes> {
+        Some(self.encode())
+    }
+
+    fn restore(&mut self, version: u32, saved: Saved) -> Result<(), RestoreRefused> {
+        if version != Self::VERSION {
+            return Err(RestoreRefused(format!("version {version}")));
+        }
+        if let Some(snapshot) = saved.snapshot {
+            self.decode(snapshot);
+        }
+        for (key, value) in saved.cells {
+            self.decode_cell(&key, value);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,23 @@
+//! Whole games in one thread.
+//!
+//! Real hubs, zones and clients; a faked clock for each of them, a faked network that can cut a
+//! connection at any byte, a faked store that can lose what was not committed. One seed decides
+//! everything, the settings included, so a failing run can be played again. What must hold is
+//! judged from the players' own books ([`books`]) and by looking on ([`check`]), with no code shared
+//! with what is judged.
+
+pub mod books;
+pub mod check;
+pub mod disk;
+pub mod event;
+pub mod fault;
+pub mod game;
+pub mod hostile;
+pub mod knobs;
+pub mod link;
+pub mod node;
+pub mod player;
+pub mod rng;
+pub mod run;
+pub mod shrink;
+pub mod world;

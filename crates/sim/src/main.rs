@@ -1,0 +1,183 @@
+//! `rejoin-sim`: plays seeds and tells what came of them. A failing seed is played again with its
+//! story told, and the shortest part of that story that still fails is printed.
+
+use std::collections::BTreeMap;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use clap::Parser;
+use rejoin_core::mark::Mark;
+use rejoin_sim::run::{Options, Report, play};
+use rejoin_sim::shrink;
+
+/// Plays whole games of Rejoin in one thread; one seed decides everything in each.
+#[derive(Parser, Debug)]
+#[command(version, name = "rejoin-sim")]
+struct Args {
+    /// How many seeds to play.
+    #[arg(long, conflicts_with = "seconds")]
+    seeds: Option<u64>,
+    /// How long to play, in seconds of this machine.
+    #[arg(long)]
+    seconds: Option<u64>,
+    /// The first seed.
+    #[arg(long, default_value_t = 1)]
+    from: u64,
+    /// Play one seed and tell its story.
+    #[arg(long)]
+    replay: Option<u64>,
+    /// Fail when a mark was not hit. On by default for runs of a minute or more.
+    #[arg(long)]
+    marks: Option<bool>,
+    /// Threads; the seeds are the same whatever their number.
+    #[arg(long, default_value_t = 2)]
+    threads: usize,
+}
+
+/// What came of all seeds together.
+#[derive(Default)]
+struct Total {
+    seeds: u64,
+    steps: u64,
+    frames: u64,
+    heard: u64,
+    reports: u64,
+    commits: u64,
+    simulated_us: u64,
+    marks: BTreeMap<Mark, u64>,
+    failed: Vec<Report>,
+}
+
+impl Total {
+    fn add(&mut self, report: Report) {
+        self.seeds += 1;
+        self.steps += report.steps;
+        self.frames += report.frames;
+        self.heard += report.heard;
+        self.reports += report.reports;
+        self.commits += report.commits;
+        self.simulated_us += report.simulated_us;
+        for (mark, hits) in &report.marks {
+            *self.marks.entry(*mark).or_default() += hits;
+        }
+        if !report.violations.is_empty() {
+            self.failed.push(report);
+        }
+    }
+}
+
+fn main() -> ExitCode {
+    let args = Args::parse();
+    // Game code panics on purpose; the runs tell what they must.
+    std::panic::set_hook(Box::new(|_| {}));
+    if let Some(seed) = args.replay {
+        return replay(seed);
+    }
+    let total = play_all(&args);
+    println!(
+        "{} seeds, {:.1} simulated hours, {} events, {} frames carried, {} notes heard, {} commits, \
+         {} reports right",
+        total.seeds,
+        total.simulated_us as f64 / 3.6e9,
+        total.steps,
+        total.frames,
+        total.heard,
+        total.commits,
+        total.reports,
+    );
+    let demand = args.marks.unwrap_or(args.seconds.is_some_and(|seconds| seconds >= 60));
+    let missed = print_marks(&total.marks, demand);
+    for report in total.failed.iter().take(3) {
+        print_failure(report);
+    }
+    let violations: usize = total.failed.iter().map(|report| report.violations.len()).sum();
+    println!("{violations} violations, {missed} of {} marks not hit", Mark::ALL.len());
+    let failed = violations > 0 || (demand && missed > 0);
+    ExitCode::from(u8::from(failed))
+}
+
+/// Plays seeds on a few threads; each seed is played by one.
+fn play_all(args: &Args) -> Total {
+    let begun = Instant::now();
+    let until = args.seconds.map(Duration::from_secs);
+    let seeds = args.seeds.unwrap_or(if until.is_some() { u64::MAX } else { 100 });
+    let next = std::sync::atomic::AtomicU64::new(0);
+    let total = std::sync::Mutex::new((Total::default(), Instant::now()));
+    std::thread::scope(|scope| {
+        for _ in 0..args.threads.max(1) {
+            scope.spawn(|| {
+                loop {
+                    let index = next.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+                    if index >= seeds || until.is_some_and(|until| begun.elapsed() >= until) {
+                        return;
+                    }
+                    let report = play(args.from.saturating_add(index), Options::default());
+                    let Ok(mut guard) = total.lock() else { return };
+                    let (total, told) = &mut *guard;
+                    total.add(report);
+                    if total.failed.len() >= 3 {
+                        next.store(u64::MAX / 2, std::sync::atomic::Ordering::Relaxed);
+                        return;
+                    }
+                    if told.elapsed() >= Duration::from_secs(5) {
+                        *told = Instant::now();
+                        eprintln!(
+                            "{:>5} s  {} seeds  {:.1} simulated hours  {} failed",
+                            begun.elapsed().as_secs(),
+                            total.seeds,
+                            total.simulated_us as f64 / 3.6e9,
+                            total.failed.len()
+                        );
+                    }
+                }
+            });
+        }
+    });
+    total.into_inner().map_or_else(|_| Total::default(), |(total, _)| total)
+}
+
+fn print_marks(hits: &BTreeMap<Mark, u64>, all: bool) -> usize {
+    let missed: Vec<&str> = Mark::ALL
+        .iter()
+        .filter(|mark| hits.get(mark).copied().unwrap_or_default() == 0)
+        .map(|mark| mark.name())
+        .collect();
+    if all {
+        println!("marks, and how often each was hit:");
+        for chunk in Mark::ALL.chunks(4) {
+            let row = chunk.iter().map(|mark| {
+                format!("{:<24}{:>9}", mark.name(), hits.get(mark).copied().unwrap_or_default())
+            });
+            println!("  {}", row.collect::<Vec<_>>().join("   "));
+        }
+    }
+    if !missed.is_empty() {
+        println!("not hit: {}", missed.join(", "));
+    }
+    missed.len()
+}
+
+fn print_failure(report: &Report) {
+    println!("\nseed {} broke a promise:", report.seed);
+    for violation in &report.violations {
+        println!("  {}: {}", violation.checker, violation.text);
+    }
+    let script = shrink::shrink(report.seed);
+    println!("  shrunk to {}", script.summary);
+    for line in script.last_lines(40) {
+        println!("    {line}");
+    }
+    println!("  again: cargo xtask sim --replay {}", report.seed);
+}
+
+fn replay(seed: u64) -> ExitCode {
+    let report = play(seed, Options { story: true, ..Options::default() });
+    for line in &report.story {
+        println!("{line}");
+    }
+    println!("seed {seed}: {} events, {} violations", report.steps, report.violations.len());
+    for violation in &report.violations {
+        println!("  {}: {}", violation.checker, violation.text);
+    }
+    ExitCode::from(u8::from(!report.violations.is_empty()))
+}

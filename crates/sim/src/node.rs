@@ -1,0 +1,147 @@
+//! The server: a hub, its zones, and the mailboxes between them. A driver as any other, except that
+//! it can be stopped between any two outputs.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use rejoin_core::chance::Chance;
+use rejoin_core::hub::{Hub, Recovered};
+use rejoin_core::id::{OwnerEpoch, ZoneId};
+use rejoin_core::scope::ScopeId;
+use rejoin_core::time::{Time, WallTime};
+use rejoin_core::zone::{Durability, ZoneCore, ZoneInput, ZoneMachine, ZoneSpec, name_of};
+
+use crate::disk::Disk;
+use crate::game::Book;
+use crate::knobs::Knobs;
+use crate::rng::Rng;
+
+/// A zone and what waits for it.
+pub struct Seat {
+    /// The machine.
+    pub machine: Box<dyn ZoneMachine>,
+    /// What it has not taken yet.
+    pub mailbox: VecDeque<ZoneInput>,
+    /// When it will be woken.
+    pub wake: Option<u64>,
+}
+
+/// The server's process, as long as it lives.
+pub struct Node {
+    /// The hub; none while the server is down.
+    pub hub: Option<Hub>,
+    /// The zones.
+    pub zones: BTreeMap<ZoneId, Seat>,
+    /// What survives.
+    pub disk: Disk,
+    /// Which process this is.
+    pub incarnation: u64,
+    /// When it started: its clock shows the time since.
+    pub boot_at: u64,
+    /// It stands still until then.
+    pub stalled_until: u64,
+    /// When the hub will be woken.
+    pub hub_wake: Option<u64>,
+    /// When the last message between two machines arrives: to a zone, and from it.
+    pub mail_at: BTreeMap<(ZoneId, bool), u64>,
+    /// Outputs until it crashes.
+    pub crash_in: Option<u64>,
+}
+
+impl Default for Node {
+    fn default() -> Self {
+        Self {
+            hub: None,
+            zones: BTreeMap::new(),
+            disk: Disk::default(),
+            incarnation: 0,
+            boot_at: 0,
+            stalled_until: 0,
+            hub_wake: None,
+            mail_at: BTreeMap::new(),
+            crash_in: None,
+        }
+    }
+}
+
+/// World time at the beginning, on people's clocks.
+const EPOCH_MS: u64 = 1_700_000_000_000;
+
+impl Node {
+    /// The server's clock.
+    #[must_use]
+    pub fn time(&self, now: u64) -> Time {
+        Time(now - self.boot_at)
+    }
+
+    /// World time of an instant on the server's clock.
+    #[must_use]
+    pub fn world_time(&self, time: Time) -> u64 {
+        self.boot_at.saturating_add(time.0)
+    }
+
+    /// Starts the process from what the disk holds; says which sessions could not be read.
+    pub fn boot(&mut self, now: u64, knobs: &Knobs, rng: &mut Rng) -> Vec<String> {
+        self.incarnation += 1;
+        self.boot_at = now;
+        self.stalled_until = 0;
+        self.hub_wake = None;
+        self.crash_in = None;
+        let mut recovered = Recovered { hub: self.disk.open(ScopeId::Hub, rng), ..Default::default() };
+        for scope in self.disk.scopes() {
+            match scope {
+                ScopeId::Hub => {}
+                ScopeId::Session(id) => {
+                    recovered.sessions.push((id, self.disk.open(scope, rng)));
+                }
+                ScopeId::Player(id) => recovered.players.push((id, self.disk.open(scope, rng))),
+                // The zone's own opening raises its owner again; here only its name is wanted.
+                ScopeId::Zone(_) => {
+                    let opened = self.disk.open(scope, rng);
+                    recovered.zones.extend(name_of(&opened.rows));
+                }
+            }
+        }
+        let wall = WallTime(EPOCH_MS + now / 1_000);
+        let (hub, damaged) =
+            Hub::open(self.time(now), wall, knobs.hub.clone(), rng.seed(), recovered);
+        self.hub = Some(hub);
+        damaged.into_iter().map(|(id, text)| format!("session {id}: {text}")).collect()
+    }
+
+    /// The process is gone, and everything in it.
+    pub fn kill(&mut self, rng: &mut Rng) {
+        self.hub = None;
+        self.zones.clear();
+        self.mail_at.clear();
+        self.disk.crash(rng);
+    }
+
+    /// Starts a zone from its scope.
+    pub fn open_zone(&mut self, now: u64, spec: ZoneSpec, rng: &mut Rng) {
+        let id = spec.id;
+        if spec.config.durability == Durability::Memory {
+            self.disk.mark_fleeting(id);
+        }
+        let opened = self.disk.open(ScopeId::Zone(id), rng);
+        let chance = Chance::from_seed(rng.seed());
+        let time = self.time(now);
+        let machine: Box<dyn ZoneMachine> = match spec.name.kind.as_str() {
+            "cells" | "session" => {
+                Box::new(ZoneCore::open(time, spec, Book::<true, false>::default(), &opened, chance))
+            }
+            "hard" => {
+                Box::new(ZoneCore::open(time, spec, Book::<true, true>::default(), &opened, chance))
+            }
+            _ => {
+                Box::new(ZoneCore::open(time, spec, Book::<false, false>::default(), &opened, chance))
+            }
+        };
+        self.zones.insert(id, Seat { machine, mailbox: VecDeque::new(), wake: None });
+    }
+
+    /// Which incarnation of a zone runs.
+    #[must_use]
+    pub fn owner(&self, zone: ZoneId) -> Option<OwnerEpoch> {
+        self.zones.get(&zone).map(|seat| seat.machine.owner())
+    }
+}

@@ -1,0 +1,202 @@
+//! An honest player: the real client, a clock of its own, a memory that can be lost, and wishes.
+
+use bytes::Bytes;
+use rejoin_client::{Client, Config, Identity, ResumeState, Secret, Signer, Status, Time};
+use rejoin_core::zone::Message;
+use rejoin_wire::Encoding;
+
+use crate::books::Books;
+use crate::game::{Verb, Wish};
+use crate::rng::Rng;
+
+/// A stand-in for Ed25519: who knows the secret can sign, and the world can tell. The core leaves
+/// the primitive to its driver, so the simulation may choose a fast one.
+pub struct Stamp(pub [u8; 32]);
+
+impl Stamp {
+    /// The "public key" of a secret.
+    #[must_use]
+    pub fn public(secret: &[u8; 32]) -> [u8; 32] {
+        blake3::derive_key("rejoin sim public key", secret)
+    }
+
+    /// The "signature" of a text.
+    #[must_use]
+    pub fn sign_with(secret: &[u8; 32], text: &[u8]) -> [u8; 64] {
+        let mut signature = [0; 64];
+        let mut hasher = blake3::Hasher::new_keyed(secret);
+        hasher.update(text);
+        hasher.finalize_xof().fill(&mut signature);
+        signature
+    }
+}
+
+impl Signer for Stamp {
+    fn public_key(&self) -> [u8; 32] {
+        Self::public(&self.0)
+    }
+
+    fn sign(&self, text: &[u8]) -> [u8; 64] {
+        Self::sign_with(&self.0, text)
+    }
+}
+
+/// How a player is known.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Known {
+    /// By a key.
+    Key([u8; 32]),
+    /// By a minted secret.
+    Secret,
+    /// Not at all.
+    Anonymous,
+}
+
+/// A player.
+pub struct Player {
+    /// The real client.
+    pub client: Client,
+    /// How it is known.
+    pub known: Known,
+    /// Its present connection.
+    pub link: Option<u64>,
+    /// What it keeps over a reload.
+    pub saved: Option<ResumeState>,
+    /// The secret it was given.
+    pub secret: Option<[u8; 32]>,
+    /// Tokens it has had, newest last; a thief may have found the old ones.
+    pub tokens: Vec<(u64, [u8; 32])>,
+    /// Its books.
+    pub books: Books,
+    /// It hears and does nothing before.
+    pub frozen_until: u64,
+    /// When it will be woken.
+    pub wake: Option<u64>,
+    /// Others share its identity, or somebody ended its session: less can be expected.
+    pub shared: bool,
+    /// It should not be connected any more.
+    pub retired: bool,
+    /// Its clock: offset in microseconds and drift in parts per million.
+    clock: (u64, i64),
+    config: Config,
+    next_book: u64,
+}
+
+impl Player {
+    /// A player that has never been connected.
+    #[must_use]
+    pub fn new(index: usize, known: Known, rng: &mut Rng) -> Self {
+        let mut config = Config::new("sim");
+        config.encoding = if rng.per_mille(250) { Encoding::Json } else { Encoding::Protobuf };
+        config.ack_every = rng.range(1, 32) as u32;
+        config.send_buffer_frames_max = *rng.pick(&[16, 200, 1_024]);
+        config.backoff_base = std::time::Duration::from_millis(rng.range(20, 300));
+        let client = Client::new(config.clone(), identity(known, None), rng.seed());
+        let mut player = Self {
+            client,
+            known,
+            link: None,
+            saved: None,
+            secret: None,
+            tokens: Vec::new(),
+            books: Books::default(),
+            frozen_until: 0,
+            wake: None,
+            shared: false,
+            retired: false,
+            clock: (rng.below(1 << 40), rng.range(0, 1_000) as i64 - 500),
+            config,
+            next_book: (index as u64 + 1) << 32,
+        };
+        let book = player.draw_book();
+        player.books.turn_over(book);
+        player
+    }
+
+    /// How its frames are written.
+    #[must_use]
+    pub fn encoding(&self) -> Encoding {
+        self.config.encoding
+    }
+
+    /// A book nobody has written in.
+    pub fn draw_book(&mut self) -> u64 {
+        self.next_book += 1;
+        self.next_book
+    }
+
+    /// World time on its clock.
+    #[must_use]
+    pub fn time(&self, now: u64) -> Time {
+        let (offset, drift) = self.clock;
+        let drifted = i128::from(now) * (1_000_000 + i128::from(drift)) / 1_000_000;
+        Time(offset + drifted as u64)
+    }
+
+    /// When its clock shows this, in world time.
+    #[must_use]
+    pub fn world_time(&self, time: Time) -> u64 {
+        let (offset, drift) = self.clock;
+        let own = i128::from(time.0.saturating_sub(offset));
+        (own * 1_000_000 / (1_000_000 + i128::from(drift))) as u64 + 1
+    }
+
+    /// The process starts anew with what was stored.
+    pub fn reload(&mut self, seed: [u8; 32]) {
+        let identity = identity(self.known, self.secret);
+        self.client = match self.saved.clone() {
+            Some(saved) => Client::with_resume_state(self.config.clone(), identity, seed, saved),
+            None => Client::new(self.config.clone(), identity, seed),
+        };
+        let book = self.draw_book();
+        let books = std::mem::take(&mut self.books);
+        self.books.turn_over(book);
+        (self.books.volatile, self.books.heard) = (books.volatile, books.heard);
+        self.books.reports = books.reports;
+        self.link = None;
+    }
+
+    /// Whether it is connected.
+    #[must_use]
+    pub fn is_connected(&self) -> bool {
+        self.client.status() == Status::Connected
+    }
+
+    /// Makes one wish.
+    pub fn wish(&mut self, verb: Verb, arg: u64) {
+        let (book, number) = (self.books.book, self.books.wishes + 1);
+        let wish = Wish { verb, book, number, arg };
+        if let Ok(send) = self.client.send(wish.encode()) {
+            self.books.wishes = number;
+            self.books.wished(send);
+        }
+    }
+
+    /// Asks how many wishes were granted.
+    pub fn ask_report(&mut self) {
+        let wish = Wish { verb: Verb::Report, book: self.books.book, number: 0, arg: 0 };
+        if !self.books.awaits_report()
+            && let Ok(send) = self.client.request(wish.encode())
+        {
+            self.books.asked(send);
+        }
+    }
+
+    /// A payload that no game can read.
+    pub fn babble(&mut self, rng: &mut Rng) {
+        let number = self.books.wishes + 1;
+        let noise = Bytes::from(vec![0xff; rng.below(40) as usize]);
+        if let Ok(send) = self.client.send(noise) {
+            self.books.wishes = number;
+            self.books.wished(send);
+        }
+    }
+}
+
+fn identity(known: Known, secret: Option<[u8; 32]>) -> Identity {
+    match known {
+        Known::Key(key) => Identity::Key(Box::new(Stamp(key))),
+        Known::Secret => Identity::Secret(secret.map(Secret::new)),
+        Known::Anonymous => Identity::Anonymous,
+    }
+}

@@ -1,0 +1,112 @@
+//! Playing a seed from beginning to end, and what came of it.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use rejoin_core::mark::{self, Mark};
+use rejoin_core::planted::{self, Bug};
+
+use crate::check::Violation;
+use crate::world::World;
+
+/// Simulated time that everybody has to come back once faults have stopped.
+const RECOVERY_US: u64 = 90_000_000;
+/// Simulated time between two nudges while they do.
+const NUDGE_US: u64 = 1_000_000;
+
+/// How a run is played.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Options {
+    /// A bug that is armed.
+    pub bug: Option<Bug>,
+    /// Tell the story.
+    pub story: bool,
+}
+
+/// What came of a run.
+#[derive(Clone, Debug, Default)]
+pub struct Report {
+    /// Which seed.
+    pub seed: u64,
+    /// Events.
+    pub steps: u64,
+    /// Frames carried.
+    pub frames: u64,
+    /// Notes heard by honest players.
+    pub heard: u64,
+    /// Reports that were right.
+    pub reports: u64,
+    /// Commits.
+    pub commits: u64,
+    /// Simulated microseconds.
+    pub simulated_us: u64,
+    /// The hash of everything that happened.
+    pub trace: [u8; 32],
+    /// What was broken.
+    pub violations: Vec<Violation>,
+    /// Marks and how often each was hit.
+    pub marks: Vec<(Mark, u64)>,
+    /// What happened, in words.
+    pub story: Vec<String>,
+}
+
+/// Plays one seed.
+#[must_use]
+pub fn play(seed: u64, options: Options) -> Report {
+    play_with(seed, options, |_| {})
+}
+
+/// Plays one seed in a world that was changed beforehand.
+pub fn play_with(seed: u64, options: Options, change: impl FnOnce(&mut World)) -> Report {
+    planted::arm(options.bug);
+    let _ = mark::take();
+    let mut world = World::new(seed);
+    change(&mut world);
+    if options.story {
+        world.story = Some(Vec::new());
+    }
+    let played = catch_unwind(AssertUnwindSafe(|| play_world(&mut world)));
+    if let Err(panic) = played {
+        let text = panic
+            .downcast_ref::<String>()
+            .cloned()
+            .or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()))
+            .unwrap_or_default();
+        world.watch.fail("no-panic", text);
+    }
+    planted::arm(None);
+    Report {
+        seed,
+        steps: world.steps,
+        frames: world.frames,
+        heard: world.players.iter().map(|player| player.books.heard).sum(),
+        reports: world.players.iter().map(|player| player.books.reports).sum(),
+        commits: world.node.disk.commits,
+        simulated_us: world.now,
+        trace: *world.trace.finalize().as_bytes(),
+        violations: std::mem::take(&mut world.watch.found),
+        marks: mark::take(),
+        story: world.story.take().unwrap_or_default(),
+    }
+}
+
+fn play_world(world: &mut World) {
+    world.begin();
+    while !world.quiet && world.watch.found.is_empty() && world.step() {}
+    let (end, mut nudge_at) = (world.now + RECOVERY_US, world.now);
+    while world.watch.found.is_empty() && world.now < end {
+        if world.now >= nudge_at {
+            if world.is_settled() && nudge_at > end - RECOVERY_US + 10 * NUDGE_US {
+                break;
+            }
+            world.nudge();
+            nudge_at = world.now + NUDGE_US;
+        }
+        if !world.step() {
+            break;
+        }
+    }
+    if world.watch.found.is_empty() {
+        world.check_back();
+        world.check_places();
+    }
+}
