@@ -336,7 +336,6 @@ impl World {
     pub fn go_quiet(&mut self) {
         self.tell(|| "quiet".to_owned());
         self.quiet = true;
-        self.node.stalled_until = 0;
         self.node.crash_in = None;
         self.knobs.hub.idle = Duration::from_secs(1_800);
         for hostile in 0..self.hostiles.len() {
@@ -346,7 +345,6 @@ impl World {
         }
         let mut seen: Vec<[u8; 32]> = Vec::new();
         for index in 0..self.players.len() {
-            self.players[index].frozen_until = 0;
             if let crate::player::Known::Key(key) = self.players[index].known {
                 let key = Stamp::public(&key);
                 if seen.contains(&key) {
@@ -397,6 +395,7 @@ impl World {
         let Ok(ServerFrame { frame: Some(frame) }) = decoded else {
             return self.watch.fail("client-sane", format!("a frame nobody can read: {decoded:?}"));
         };
+        self.tell(|| format!("link {id} down: {frame:?}"));
         match frame {
             server_frame::Frame::Welcome(welcome) => {
                 let known = self.watch.epochs.entry(welcome.session).or_default();

@@ -110,7 +110,12 @@ impl World {
     /// Notes what happens.
     pub fn tell(&mut self, text: impl FnOnce() -> String) {
         if let Some(story) = &mut self.story {
-            story.push(format!("{:>9}.{:03} {}", self.now / 1_000, self.now % 1_000, text()));
+            let mut text = text();
+            if text.len() > 200 {
+                let end = (0..=200).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+                text.truncate(end);
+            }
+            story.push(format!("{:>9}.{:03} {text}", self.now / 1_000, self.now % 1_000));
         }
     }
 
@@ -541,6 +546,7 @@ impl World {
                 Ok(Some(frame)) => {
                     let size = frame.len();
                     let frame = decode_client(encoding, frame, &Limits::DEFAULT);
+                    self.tell(|| format!("link {id} up: {frame:?}"));
                     let connection = ConnectionId(id);
                     self.hub(HubInput::Received { connection, frame, bytes: size });
                 }

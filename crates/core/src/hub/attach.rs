@@ -47,7 +47,9 @@ impl Hub {
                 if !session.tokens.is_newest(number) {
                     hit(Mark::TokenOlder);
                 }
-                session.tokens.confirm(number);
+                if session.tokens.confirm(number) {
+                    session.confirmed_at = now;
+                }
                 let position = resume.position.as_ref();
                 let position = position.map(|p| (Leg::from_wire(p.leg), p.seq));
                 let point = ResumePoint {

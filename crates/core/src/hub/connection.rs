@@ -221,6 +221,11 @@ impl Connection {
         }
     }
 
+    /// Whether its Welcome has been said for sure.
+    pub(crate) fn is_welcomed(&self) -> bool {
+        matches!(self.phase, Phase::Live { .. }) && self.attach.is_none()
+    }
+
     /// The session it speaks for, once it does.
     pub(crate) fn session(&self) -> Option<(SessionId, SessionEpoch)> {
         match self.phase {

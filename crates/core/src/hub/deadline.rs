@@ -111,14 +111,14 @@ impl Hub {
     fn beat(&mut self, now: Time, connection: ConnectionId) {
         let nonce = u64::from_le_bytes(self.chance.bytes());
         let Some(known) = self.connections.get_mut(&connection) else { return };
-        if !matches!(known.phase, Phase::Live { .. }) {
-            if matches!(known.phase, Phase::Opening { .. }) {
-                self.alarms.set(now, self.config.heartbeat, Alarm::Beat(connection));
-            }
+        if known.session().is_none() {
             return;
         }
-        known.ping = Some((nonce, now));
-        self.send(connection, server_frame::Frame::Ping(Ping { nonce }));
+        // Nothing comes before the Welcome, which a zone may still have to say.
+        if known.is_welcomed() {
+            known.ping = Some((nonce, now));
+            self.send(connection, server_frame::Frame::Ping(Ping { nonce }));
+        }
         self.alarms.set(now, self.config.heartbeat, Alarm::Beat(connection));
     }
 

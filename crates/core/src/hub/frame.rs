@@ -102,9 +102,11 @@ impl Hub {
     }
 
     fn throttle(&mut self, connection: ConnectionId, wait: Duration) {
-        let code = NoticeCode::Throttled.into();
-        let notice = Notice { code, text: String::new(), wait_ms: millis_u32(wait) };
-        self.send(connection, server_frame::Frame::Notice(notice));
+        if self.connections.get(&connection).is_some_and(Connection::is_welcomed) {
+            let code = NoticeCode::Throttled.into();
+            let notice = Notice { code, text: String::new(), wait_ms: millis_u32(wait) };
+            self.send(connection, server_frame::Frame::Notice(notice));
+        }
         self.push(HubOutput::Pause { connection, wait });
         self.push(HubOutput::Event(Event::Throttled { connection }));
     }

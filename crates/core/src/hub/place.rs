@@ -49,9 +49,7 @@ impl Hub {
         }
         let welcomed = session.connection().filter(|connection| {
             let known = self.connections.get(connection);
-            known.is_some_and(|known| {
-                matches!(known.phase, Phase::Live { .. }) && known.attach.is_none()
-            })
+            known.is_some_and(super::connection::Connection::is_welcomed)
         });
         // A connection that is not welcomed yet comes with an Attach of its own, above this epoch.
         let epoch = match welcomed {

@@ -7,3 +7,6 @@ mod desk;
 mod frames;
 mod identity;
 mod tokens;
+mod sessions;
+mod deadlines;
+mod numbers;

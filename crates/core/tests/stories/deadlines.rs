@@ -1,0 +1,130 @@
+//! Time: handshakes, heartbeats, progress, idleness, lifetimes, and clocks that jump.
+
+use std::time::Duration;
+
+use rejoin_core::wire::v1::{CloseCode, Ping, Rung, client_frame};
+
+use crate::desk::{Desk, config};
+
+#[test]
+fn a_connection_that_says_nothing_is_closed() {
+    let mut desk = Desk::with_plaza(&["bob"]);
+    desk.connect("ann");
+    desk.wait(9_999);
+    assert_eq!(desk.closed("ann"), None);
+    desk.wait(1);
+    assert_eq!(desk.closed("ann"), Some(CloseCode::HandshakeTimeout));
+    desk.assert_plays("bob");
+}
+
+#[test]
+fn a_silent_connection_is_away_and_its_session_held() {
+    let mut desk = Desk::with_plaza(&["ann", "bob"]);
+    desk.mute("ann");
+    desk.wait(12_600);
+    assert_eq!(desk.closed("ann"), Some(CloseCode::HeartbeatLost));
+    assert_eq!(desk.take("ann").last().map(String::as_str), Some("farewell HeartbeatLost"));
+    desk.assert_plays("bob");
+    desk.client_mut("ann").is_obliging = true;
+    assert_eq!(desk.resume("ann").rung(), Rung::Replayed);
+}
+
+#[test]
+fn whoever_answers_pings_stays_and_is_measured() {
+    let mut desk = Desk::with_plaza(&["ann"]);
+    desk.wait(120_000);
+    assert_eq!(desk.closed("ann"), None);
+    desk.assert_plays("ann");
+}
+
+// Row of §6: "slow consumer or blocking call stalls the loop".
+#[test]
+fn a_reader_that_acknowledges_nothing_is_too_slow_even_if_it_pings() {
+    let mut desk = Desk::with_plaza(&["ann", "bob"]);
+    desk.mute("ann");
+    desk.say("bob", "say read this");
+    for _ in 0..11 {
+        desk.wait(1_000);
+        desk.frame("ann", client_frame::Frame::Ping(Ping { nonce: 1 }));
+    }
+    assert_eq!(desk.closed("ann"), Some(CloseCode::TooSlow));
+    desk.assert_plays("bob");
+    desk.client_mut("ann").is_obliging = true;
+    assert_eq!(desk.resume("ann").rung(), Rung::Replayed);
+    assert!(desk.take("ann").contains(&"read this".to_owned()) || desk.client("ann").seq > 0);
+}
+
+#[test]
+fn idleness_counts_game_messages_only_while_connected() {
+    let mut config = config();
+    config.idle = Duration::from_millis(60_000);
+    config.hold = rejoin_core::exchange::Hold::Timed(Duration::from_millis(600_000));
+    let mut desk = Desk::new(config);
+    desk.login("ann");
+    desk.login("bob");
+    desk.join("bob", "plaza");
+    desk.wait(40_000);
+    desk.assert_plays("bob");
+    desk.wait(20_000);
+    assert_eq!(desk.closed("ann"), Some(CloseCode::Idle), "pings are no game messages");
+    assert!(desk.view("ann").is_none());
+    desk.assert_plays("bob");
+    desk.login("ann");
+    desk.cut("ann");
+    desk.wait(120_000);
+    assert!(desk.view("ann").is_some(), "a held session does not idle");
+}
+
+#[test]
+fn every_session_ends_at_its_lifetime() {
+    let mut config = config();
+    config.lifetime = Duration::from_millis(30_000);
+    let mut desk = Desk::new(config);
+    desk.login("ann");
+    desk.join("ann", "plaza");
+    desk.wait(20_000);
+    desk.login("bob");
+    desk.join("bob", "plaza");
+    desk.crash();
+    desk.restart();
+    desk.resume("ann");
+    desk.resume("bob");
+    desk.wait(10_000);
+    assert_eq!(desk.closed("ann"), Some(CloseCode::Lifetime), "age is not forgotten by a crash");
+    desk.assert_plays("bob");
+}
+
+#[test]
+fn a_frozen_process_ends_nobodys_hold() {
+    let mut desk = Desk::with_plaza(&["ann", "bob"]);
+    desk.cut("ann");
+    desk.wait(3_000);
+    desk.freeze(60_000);
+    assert!(desk.view("ann").is_some(), "the hold stood still");
+    assert_eq!(desk.closed("bob"), None, "nobody could have been heard");
+    desk.wait(1_000);
+    assert_eq!(desk.resume("ann").rung(), Rung::Replayed);
+    desk.assert_plays("bob");
+}
+
+#[test]
+fn after_a_freeze_a_hold_still_ends() {
+    let mut desk = Desk::with_plaza(&["ann"]);
+    desk.cut("ann");
+    desk.wait(3_000);
+    desk.freeze(60_000);
+    desk.wait(5_000);
+    assert!(desk.view("ann").is_none());
+}
+
+#[test]
+fn a_hold_stands_still_while_the_server_is_down() {
+    let mut desk = Desk::with_plaza(&["ann"]);
+    desk.cut("ann");
+    desk.wait(4_000);
+    desk.crash();
+    desk.now = desk.now.after(Duration::from_millis(3_600_000));
+    desk.restart();
+    desk.wait(4_999);
+    assert_eq!(desk.resume("ann").rung(), Rung::Replayed);
+}
