@@ -78,6 +78,8 @@ pub struct Admit {
     pub applied: u64,
     /// The number of the Join, 0 after a transfer.
     pub to: u64,
+    /// A number that made the zone panic before this admission was committed.
+    pub poisoned: Option<u64>,
     /// What the client, or the zone that transferred it, sends along.
     pub payload: Bytes,
     /// The session's game data.
@@ -315,7 +317,7 @@ pub enum ToHub {
     },
     /// A callback panicked: this incarnation is done for.
     Faulted {
-        /// The numbered frame that did it, if one did.
+        /// Who did it, if a member did, and with which number; 0 for none.
         poisoned: Option<(SessionId, u64)>,
         /// What the panic said.
         text: String,

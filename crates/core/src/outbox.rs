@@ -103,7 +103,8 @@ impl Outbox {
     pub fn after(&self, leg: Leg, seq: u64) -> Option<Vec<SharedFrame>> {
         let index = self.stretches.iter().position(|stretch| stretch.leg == leg)?;
         let first = &self.stretches[index];
-        if seq < first.from || seq > first.last {
+        let broken = self.stretches.iter().skip(index + 1).any(|later| later.from > 0);
+        if seq < first.from || seq > first.last || broken {
             return None;
         }
         let rest = first.kept.iter().filter(|kept| kept.seq > seq);

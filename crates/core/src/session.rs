@@ -116,6 +116,8 @@ pub struct Joining {
     pub to: u64,
     /// What is sent along.
     pub payload: Bytes,
+    /// A number that made the zone panic before it could commit the admission.
+    pub poisoned: Option<u64>,
     /// The zone has been asked, in its present incarnation.
     pub asked: Option<OwnerEpoch>,
 }
@@ -213,6 +215,12 @@ impl Session {
             Place::Joining(joining) => Some(joining.zone),
             Place::In(zone) => Some(*zone),
         }
+    }
+
+    /// Where a client stands that has heard the `Parted` of the open leg.
+    #[must_use]
+    pub fn parted_to(&self) -> (Leg, u64) {
+        (Leg::first(self.leg.stay.saturating_add(1)), 0)
     }
 
     /// Whether it is held.

@@ -115,6 +115,8 @@ impl Books {
             Event::Resync { snapshot, latest, zone, .. } => {
                 self.zone = zone.clone();
                 self.stay = None;
+                // Refusals may have been lost with the stream: what was wished so far is not judged.
+                self.turn_over(book);
                 if zone.is_some() {
                     self.begin_stay(snapshot.clone(), latest);
                 }

@@ -569,9 +569,6 @@ impl World {
 
     fn client_opened(&mut self, id: u64) {
         let Some(link) = self.links.get_mut(&id) else { return };
-        if link.down_dead {
-            return;
-        }
         link.client_open = true;
         match link.who {
             Who::Player(player) if self.players[player].link == Some(id) => {
@@ -586,6 +583,9 @@ impl World {
     fn client_bytes(&mut self, order: u64, id: u64, bytes: Bytes) {
         let Some(link) = self.links.get_mut(&id) else { return };
         let who = link.who;
+        if !link.client_open {
+            return;
+        }
         if let Who::Player(player) = who
             && self.players[player].frozen_until > self.now
         {
@@ -685,7 +685,7 @@ impl World {
                 }
                 Output::ForgetToken => self.players[index].saved = None,
                 Output::Event(event) => {
-                    self.tell(|| format!("player {index}: {event:?}"));
+                    self.tell(|| format!("player {index}: {}", brief(&event)));
                     let book = self.players[index].draw_book();
                     self.players[index].books.hear(&event, book);
                     self.answer_calls(index, &event);
@@ -741,7 +741,27 @@ impl World {
                 self.watch.dropped.insert(session.0, self.now);
             }
             Told::HoldEnded { session } => self.check_hold(session.0),
+            Told::ZoneJoined { session, zone } => {
+                let volatile = matches!(zone.kind.as_str(), "session" | "memory");
+                for player in &mut self.players {
+                    if player.books.session == Some(session.0) {
+                        player.books.volatile |= volatile;
+                    }
+                }
+            }
             _ => {}
         }
+    }
+}
+
+/// What a player was told, without the padding.
+fn brief(event: &rejoin_client::Event) -> String {
+    use rejoin_core::zone::Message;
+    match event {
+        rejoin_client::Event::Message { payload } => match game::Note::decode(payload.clone()) {
+            Ok(note) => format!("{note:?}"),
+            Err(_) => "a message from outside".to_owned(),
+        },
+        other => format!("{other:?}"),
     }
 }

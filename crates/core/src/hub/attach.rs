@@ -92,7 +92,7 @@ impl Hub {
         let theirs: Vec<(SessionId, bool)> = theirs
             .into_iter()
             .filter_map(|id| self.sessions.get(&id).map(|session| (id, session)))
-            .filter(|(_, session)| session.ending.is_none())
+            .filter(|(_, session)| session.ending.is_none() && session.identity != Identity::Server)
             .map(|(id, session)| (id, session.is_held()))
             .collect();
         let held = theirs.iter().rev().find(|(_, held)| *held).map(|(id, _)| *id);

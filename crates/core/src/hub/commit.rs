@@ -103,11 +103,6 @@ impl Hub {
         self.commits.dirty.insert(session);
     }
 
-    /// Whether a change of the session is on its way to the store.
-    pub(crate) fn is_committing(&self, session: SessionId) -> bool {
-        self.commits.held.contains_key(&session) || self.commits.dirty.contains(&session)
-    }
-
     /// Carries something out once all of the session's changes so far are committed.
     pub(crate) fn after(&mut self, session: SessionId, effect: After) {
         self.commits.effects.entry(session).or_default().push(effect);

@@ -165,6 +165,16 @@ impl Hub {
         }
     }
 
+    /// A hold that waited for the end of a match has nothing to wait for outside that zone.
+    pub(crate) fn hold_outside(&mut self, now: Time, id: SessionId) {
+        let waits = self.sessions.get(&id).is_some_and(|session| {
+            session.presence == Presence::Away(None) && session.ending.is_none()
+        });
+        if waits && !self.recovering {
+            self.start_hold(now, id);
+        }
+    }
+
     fn hold_due(&mut self, now: Time, id: SessionId, epoch: SessionEpoch) {
         let held = self.sessions.get(&id).is_some_and(|session| {
             session.epoch == epoch && matches!(session.presence, Presence::Away(Some(_)))

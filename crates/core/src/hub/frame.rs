@@ -196,6 +196,10 @@ impl Hub {
         let Some(Speaker { session, epoch, .. }) = self.speaker(id) else { return };
         let Some(known) = self.sessions.get_mut(&session) else { return };
         let (leg, seq) = (Leg::from_wire(position.leg), position.seq);
+        if matches!(known.place, Place::In(_)) && known.parted_to() == (leg, seq) {
+            // The zone's Parted named this leg, and its departure is still on its way here.
+            return;
+        }
         if leg.stay > known.leg.stay {
             hit(Mark::AckAhead);
             return self.drop_connection(now, id, CloseCode::AckAhead, "a leg that is not yours");

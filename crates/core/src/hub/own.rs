@@ -100,7 +100,9 @@ impl Hub {
         session.outbox_dirty = true;
         self.touch(id);
         let Some(link) = link else { return };
-        let welcomed = self.is_live(link.connection, link.epoch);
+        // Whoever waits for its place hears it with the rest; the Welcome of others is on its way.
+        let known = self.connections.get(&link.connection);
+        let welcomed = known.is_some_and(|known| known.attach.is_none());
         if welcomed && whole {
             self.after(id, After::Frame(link, frame));
         } else if welcomed {
@@ -127,6 +129,9 @@ impl Hub {
         link: Link,
         pending: PendingAttach,
     ) {
+        if let Some(connection) = self.connections.get_mut(&link.connection) {
+            connection.attach = None;
+        }
         let Some(session) = self.sessions.get_mut(&id) else { return };
         let mut welcome = pending.welcome;
         let expected = pending.point.oldest_unacked.saturating_sub(1);

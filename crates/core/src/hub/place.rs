@@ -30,7 +30,8 @@ impl Hub {
         let _ = now;
         let Some(session) = self.sessions.get_mut(&id) else { return };
         session.leg = Leg::first(session.leg.stay.saturating_add(1));
-        session.place = Place::Joining(Box::new(Joining { zone, name, to, payload, asked: None }));
+        let joining = Joining { zone, name, to, payload, poisoned: None, asked: None };
+        session.place = Place::Joining(Box::new(joining));
         self.touch(id);
         self.set_gate(id, |gate| gate.moving = true);
         self.after(id, After::Admit);
@@ -65,6 +66,7 @@ impl Hub {
             native: session.presence == Presence::Native,
             applied: session.applied,
             to: joining.to,
+            poisoned: joining.poisoned,
             payload: joining.payload.clone(),
             data: session.data.clone(),
         };
@@ -76,16 +78,7 @@ impl Hub {
         self.tell_zone(zone, ToZone::Admit(Box::new(admit)));
         self.set_gate(id, |gate| gate.moving = false);
         self.open_gate(now, id);
-        self.retry_attach(now, id);
-    }
-
-    /// A connection that waits for its place tries again, if its epoch is committed.
-    pub(crate) fn retry_attach(&mut self, now: Time, id: SessionId) {
-        let Some(link) = self.link_of(id) else { return };
-        let waits = self.connections.get(&link.connection).is_some_and(|c| c.attach.is_some());
-        if waits && !self.is_committing(id) {
-            self.attach_now(now, id, link.epoch);
-        }
+        self.reattach(id);
     }
 
     pub(crate) fn admitted(&mut self, now: Time, id: SessionId, stay: u32) {
@@ -156,22 +149,24 @@ impl Hub {
         session.outbox.append(departed.tail, limits);
         session.outbox_dirty = true;
         self.touch(id);
+        let link = self.link_of(id).filter(|link| link.epoch == departed.epoch);
+        // Before the first words of the leg that follows.
+        for (link, frame) in link.iter().flat_map(|link| rest.iter().map(move |rest| (link, rest))) {
+            self.after(id, After::Frame(*link, frame.clone()));
+        }
         match departed.next {
             Some((name, payload)) => self.transfer(now, id, name, payload),
             None => drop(self.open_own_leg(id)),
         }
-        let link = self.link_of(id).filter(|link| link.epoch == departed.epoch);
         if let Some(link) = link {
             self.set_gate(id, |gate| gate.settling = Some((zone, stay)));
             if broken {
                 self.drop_connection(now, link.connection, CloseCode::TooSlow, "overrun");
             }
-            for frame in rest {
-                self.after(id, After::Frame(link, frame));
-            }
         } else {
             self.reattach(id);
         }
+        self.hold_outside(now, id);
         self.after(id, After::Zone(zone, forget));
     }
 
@@ -187,8 +182,9 @@ impl Hub {
         }
     }
 
-    /// A connection whose Attach met a member that was leaving is given its place here.
-    fn reattach(&mut self, id: SessionId) {
+    /// A connection that waits for its place tries again, once its epoch is committed: its zone was
+    /// not open, or had a member that was leaving.
+    pub(crate) fn reattach(&mut self, id: SessionId) {
         if let Some(link) = self.link_of(id)
             && self.connections.get(&link.connection).is_some_and(|c| c.attach.is_some())
         {
@@ -240,6 +236,7 @@ impl Hub {
             }
             _ => self.reattach(id),
         }
+        self.hold_outside(now, id);
     }
 
     /// A session's connection is gone; it is held.

@@ -6,6 +6,8 @@ use std::collections::VecDeque;
 
 use rejoin_wire::v1::{CloseCode, PartCause, RefusalCode};
 
+use super::commit::After;
+use super::commit::After;
 use super::{Hub, HubOutput};
 use crate::event::Event;
 use crate::exchange::{Hold, ToHub, ToZone, ZoneName};
@@ -97,7 +99,8 @@ impl Hub {
         let Some(info) = self.zones.get_mut(&zone) else { return };
         match (info.state, &said) {
             (ZoneState::Opening, ToHub::Opened { .. }) => info.state = ZoneState::Open(owner),
-            (ZoneState::Opening, ToHub::OpenRefused { .. }) => {}
+            // A zone whose state cannot be saved faults before it has opened.
+            (ZoneState::Opening, ToHub::OpenRefused { .. } | ToHub::Faulted { .. }) => {}
             (ZoneState::Open(current), _) if current == owner => {}
             _ => return hit(Mark::StaleIgnored),
         }
@@ -187,8 +190,8 @@ impl Hub {
                     joining.asked = None;
                     if session.ending.is_some() {
                         self.missing(now, zone, id, stay);
-                    } else if !self.is_committing(id) {
-                        self.ask_zone(now, id);
+                    } else {
+                        self.after(id, After::Admit);
                     }
                 }
                 Place::In(_) if !members.contains(&(id, stay)) => {
@@ -199,7 +202,7 @@ impl Hub {
                         let cause = cause.part_cause();
                         self.tell_zone(zone, ToZone::Part { session: id, stay, cause });
                     }
-                    self.retry_attach(now, id);
+                    self.reattach(id);
                 }
                 Place::Nowhere => {}
             }
@@ -254,6 +257,7 @@ impl Hub {
         let closed = info.faults.len() > most;
         let (name, config) = (info.name.clone(), info.config.clone());
         self.push(HubOutput::Event(Event::ZoneFault { zone, text, closed }));
+        let poisoned = self.charge_fault(now, zone, poisoned);
         let spec = ZoneSpec { id: zone, name, config, poisoned, closed };
         self.push(HubOutput::OpenZone(Box::new(spec)));
         for id in self.sessions_in(zone) {
@@ -266,6 +270,31 @@ impl Hub {
         for connection in self.connections_at(zone) {
             self.drop_connection(now, connection, CloseCode::ZoneFault, "the zone starts again");
         }
+    }
+
+    /// Charges a panic to whoever caused it: a Join is refused here, a later number is left to the
+    /// zone's next incarnation, which may not know the joiner yet.
+    fn charge_fault(
+        &mut self,
+        now: Time,
+        zone: ZoneId,
+        culprit: Option<(SessionId, u64)>,
+    ) -> Option<(SessionId, u64)> {
+        let (id, number) = culprit?;
+        if let Some(session) = self.sessions.get_mut(&id)
+            && let Place::Joining(joining) = &mut session.place
+            && joining.zone == zone
+        {
+            if joining.to == number {
+                let stay = session.leg.stay;
+                let code = RefusalCode::ZoneFault;
+                self.join_refused(now, id, (zone, stay), code, String::new());
+                return None;
+            }
+            joining.poisoned = Some(number).filter(|number| *number > 0);
+            self.touch(id);
+        }
+        Some((id, number)).filter(|(_, number)| *number > 0)
     }
 
     fn sessions_in(&self, zone: ZoneId) -> Vec<SessionId> {

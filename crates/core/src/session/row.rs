@@ -73,6 +73,8 @@ struct Row {
     began_ms: u64,
     #[prost(uint32, tag = "23")]
     timeline: u32,
+    #[prost(uint64, optional, tag = "24")]
+    join_poisoned: Option<u64>,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -176,6 +178,7 @@ fn row_of(session: &Session) -> Row {
         zone_name: joining.map(|j| j.name.name.clone()).unwrap_or_default(),
         join_to: joining.map_or(0, |j| j.to),
         join_payload: joining.map(|j| j.payload.clone()).unwrap_or_default(),
+        join_poisoned: joining.and_then(|j| j.poisoned),
         hold,
         hold_us,
         serializer: session.serializer as u32,
@@ -272,6 +275,7 @@ fn place_of(row: &Row) -> Place {
             name: ZoneName { kind: row.zone_kind.clone(), name: row.zone_name.clone() },
             to: row.join_to,
             payload: row.join_payload.clone(),
+            poisoned: row.join_poisoned,
             asked: None,
         })),
         _ => Place::In(ZoneId(row.zone)),

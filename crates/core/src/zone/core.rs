@@ -234,7 +234,6 @@ impl<Z: Zone> ZoneCore<Z> {
         hit(Mark::ZoneFault);
         self.life = Life::Done;
         self.out.abandon();
-        let poisoned = poisoned.filter(|(_, number)| *number > 0);
         self.out.push_now(ZoneOutput::ToHub(ToHub::Faulted { poisoned, text }));
     }
 

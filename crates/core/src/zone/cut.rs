@@ -376,6 +376,10 @@ fn restore_room(now: Time, room: &mut Room, cut: Cut) {
     for row in cut.members {
         let session = SessionId(row.session);
         let mut member = member_of(now, row);
+        if member.is_active() {
+            // Broadcasts do not write a row for each who hears them: all that is committed counts.
+            member.newest = cut.last;
+        }
         if !gated && member.is_active() {
             // What was said after this cut is not known any more: no position of it can be met.
             let leg = member.leg.next_turn(owner).unwrap_or(member.leg);

@@ -60,8 +60,8 @@ impl<Z: Zone> ZoneCore<Z> {
         }
         let request = admit.payload.clone();
         self.insert(&admit);
-        let verdict =
-            self.try_step(now, Some((session, 0)), |game, ctx| game.on_join(ctx, session, request));
+        let culprit = Some((session, admit.to));
+        let verdict = self.try_step(now, culprit, |game, ctx| game.on_join(ctx, session, request));
         match verdict {
             Some((Ok(payload), effects)) => {
                 self.welcome_member(now, &admit, payload);
@@ -126,7 +126,7 @@ impl<Z: Zone> ZoneCore<Z> {
             progress_at: None,
             applied: admit.applied,
             told: admit.applied,
-            poisoned: Vec::new(),
+            poisoned: admit.poisoned.into_iter().collect(),
             calls: Calls::default(),
             avatar: None,
             data: admit.data.clone(),

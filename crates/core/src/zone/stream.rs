@@ -103,8 +103,12 @@ impl Room {
         let size = payload.as_ref().map_or(0, bytes::Bytes::len) + key.len() + 24;
         let (keys_max, bytes_max) = (self.config.latest_keys_max, self.config.latest_bytes_max);
         if payload.is_some() && !self.stream.latest.has_room(&key, size, keys_max, bytes_max) {
-            hit(Mark::LatestRefused);
-            return false;
+            // Cleared keys that everybody knows of make room.
+            self.trim();
+            if !self.stream.latest.has_room(&key, size, keys_max, bytes_max) {
+                hit(Mark::LatestRefused);
+                return false;
+            }
         }
         let (seq, frame) = self.stream.number(body);
         let window = self.window(now);
@@ -123,7 +127,8 @@ impl Room {
     pub(crate) fn pump(&mut self, now: Time, session: SessionId, out: &mut Release) {
         let window = self.window(now);
         let Some(member) = self.members.get_mut(&session) else { return };
-        while member.link.is_some() && member.is_behind() {
+        // Nothing is said past a hole: whoever has one is given the whole state first.
+        while member.link.is_some() && member.is_behind() && member.lost <= member.sent {
             if !window.is_open(member) {
                 hit(Mark::WindowClosed);
                 return;

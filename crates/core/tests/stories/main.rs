@@ -10,3 +10,5 @@ mod tokens;
 mod sessions;
 mod deadlines;
 mod numbers;
+mod streams;
+mod zones;

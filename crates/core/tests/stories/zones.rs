@@ -1,0 +1,359 @@
+//! Zones: endings, panics, restores, timers, jobs, ownership and matches.
+
+use rejoin_core::event::Event;
+use rejoin_core::hub::{Answer, Command};
+use rejoin_core::id::{ObjectId, ZoneId};
+use rejoin_core::scope::ScopeId;
+use rejoin_core::wire::v1::{CloseCode, Rung};
+
+use crate::desk::{Desk, zone};
+
+fn plaza() -> ScopeId {
+    ScopeId::Zone(ZoneId::of("plaza", "p"))
+}
+
+#[test]
+fn the_end_of_a_zone_parts_everybody_and_deletes_its_scope() {
+    let mut desk = Desk::with_plaza(&["ann", "bob", "cat"]);
+    desk.login("dan");
+    desk.cut("cat");
+    desk.say("ann", "end");
+    assert_eq!(desk.take("ann").last().map(String::as_str), Some("out ZoneEnded"));
+    assert_eq!(desk.take("bob").last().map(String::as_str), Some("out ZoneEnded"));
+    assert!(!desk.store.has(plaza()) && !desk.is_open("plaza"));
+    assert!(desk.events.contains(&Event::ZoneEnded { zone: ZoneId::of("plaza", "p") }));
+    assert_eq!(desk.resume("cat").rung(), Rung::Replayed);
+    assert_eq!(desk.take("cat").last().map(String::as_str), Some("out ZoneEnded"));
+    desk.join("dan", "plaza");
+    desk.join("bob", "plaza");
+    assert_eq!(desk.ask("dan", "times end"), "0", "the next one starts afresh");
+    desk.assert_plays("bob");
+}
+
+#[test]
+fn a_zone_can_be_ended_from_outside() {
+    let mut desk = Desk::with_plaza(&["ann"]);
+    let id = ZoneId::of("plaza", "p");
+    assert_eq!(desk.command(Command::EndZone(id)), Some(Answer::Done));
+    assert_eq!(desk.take("ann"), ["out ZoneEnded"]);
+    assert_eq!(desk.command(Command::EndZone(id)), Some(Answer::Unknown));
+}
+
+#[test]
+fn an_ending_zone_takes_nobody_in_and_its_ticks_harm_nothing() {
+    let mut desk = Desk::plain();
+    for name in ["ann", "bob"] {
+        desk.login(name);
+    }
+    desk.join("ann", "busy");
+    desk.wait(500);
+    desk.hush();
+    desk.store.hold(|scope| matches!(scope, ScopeId::Session(_)));
+    desk.say("ann", "end");
+    desk.wait(500);
+    desk.store.hold(|_| true);
+    desk.wait(500);
+    desk.store.release();
+    desk.run();
+    desk.wait(500);
+    assert!(!desk.store.has(ScopeId::Zone(ZoneId::of("busy", "p"))));
+    desk.join("bob", "busy");
+    desk.assert_plays("bob");
+}
+
+#[test]
+fn a_panic_costs_its_sender_one_message_and_the_others_nothing() {
+    let mut desk = Desk::with_plaza(&["ann", "bob"]);
+    desk.say("bob", "say before");
+    desk.say("ann", "panic");
+    assert_eq!(desk.closed("ann"), Some(CloseCode::ZoneFault));
+    assert_eq!(desk.closed("bob"), Some(CloseCode::ZoneFault));
+    let number = desk.client("ann").number;
+    assert_eq!(desk.resume("bob").rung(), Rung::Replayed);
+    assert_eq!(desk.resume("ann").rung(), Rung::Replayed);
+    // Its client sends it again, because it was never acknowledged.
+    desk.take("ann");
+    desk.client_mut("ann").number = number - 1;
+    desk.say("ann", "panic");
+    let heard = desk.take("ann");
+    assert!(heard.contains(&format!("refused {number} ZoneFault")), "{heard:?}");
+    assert_eq!(desk.client("ann").applied, number);
+    assert_eq!(desk.closed("ann"), None);
+    desk.assert_plays("ann");
+    desk.assert_plays("bob");
+    assert_eq!(desk.ask("bob", "times panic"), "0", "it was never applied");
+}
+
+#[test]
+fn a_join_that_panics_is_refused_and_closes_no_zone() {
+    let mut desk = Desk::with_plaza(&["bob"]);
+    desk.login("ann");
+    desk.take("ann");
+    desk.join_with("ann", "plaza", "p", "panic");
+    assert_eq!(desk.closed("ann"), Some(CloseCode::ZoneFault));
+    desk.resume("ann");
+    let heard = desk.take("ann");
+    assert!(heard.contains(&"refused 1 ZoneFault".to_owned()), "{heard:?}");
+    assert_eq!(desk.resume("bob").rung(), Rung::Replayed, "bob was in no danger");
+    desk.assert_plays("bob");
+    desk.join("ann", "plaza");
+    desk.assert_plays("ann");
+}
+
+#[test]
+fn a_panic_right_behind_the_join_is_not_applied_for_ever() {
+    let mut desk = Desk::with_plaza(&["bob"]);
+    desk.login("ann");
+    desk.queue("ann", crate::desk::join("plaza", "p", ""));
+    desk.queue("ann", crate::desk::client::message("panic"));
+    desk.run();
+    for _ in 0..3 {
+        desk.resume("ann");
+        let applied = desk.client("ann").applied;
+        if applied < 2 {
+            desk.client_mut("ann").number = applied;
+            if applied == 0 {
+                desk.join("ann", "plaza");
+            }
+            desk.say("ann", "panic");
+        }
+    }
+    desk.resume("bob");
+    desk.assert_plays("bob");
+}
+
+#[test]
+fn the_fourth_fault_within_five_seconds_closes_the_zone() {
+    let mut desk = Desk::with_plaza(&["ann", "bob"]);
+    for fault in 0..4 {
+        desk.say("ann", "panic");
+        let closed = fault == 3;
+        let told = desk.events.iter().any(|event| {
+            matches!(event, Event::ZoneFault { closed: now, .. } if *now == closed)
+        });
+        assert!(told, "{fault}");
+        desk.events.clear();
+        if !closed {
+            desk.resume("ann");
+            let number = desk.client("ann").number;
+            // The poisoned number is consumed by its repetition.
+            desk.client_mut("ann").number = number - 1;
+            desk.say("ann", "panic");
+        }
+    }
+    assert!(!desk.is_open("plaza") && !desk.store.has(plaza()));
+    assert_eq!(desk.resume("bob").rung(), Rung::Replayed);
+    assert_eq!(desk.take("bob").last().map(String::as_str), Some("out ZoneFault"));
+    desk.join("bob", "plaza");
+    desk.assert_plays("bob");
+}
+
+#[test]
+fn faults_far_apart_do_not_close_a_zone() {
+    let mut desk = Desk::with_plaza(&["ann"]);
+    for _ in 0..6 {
+        desk.say("ann", "panic");
+        desk.resume("ann");
+        let number = desk.client("ann").number;
+        desk.client_mut("ann").number = number - 1;
+        desk.say("ann", "panic");
+        desk.wait(2_000);
+    }
+    desk.assert_plays("ann");
+}
+
+#[test]
+fn a_state_that_cannot_be_saved_closes_its_zone_and_no_other() {
+    let mut desk = Desk::with_plaza(&["ann"]);
+    desk.login("bob");
+    desk.join("bob", "hard");
+    desk.say("ann", "spoil");
+    desk.run();
+    assert!(desk.hub.is_ready());
+    desk.assert_plays("bob");
+    assert_eq!(desk.resume("ann").rung(), Rung::Replayed);
+}
+
+#[test]
+fn an_unknown_version_refuses_to_start_and_keeps_the_data() {
+    let mut desk = Desk::with_plaza(&["ann", "bob"]);
+    desk.say("ann", "remember");
+    let kept = desk.store.rows(plaza());
+    desk.crash();
+    desk.version = 2;
+    desk.restart();
+    assert!(desk.hub.is_ready(), "the others are served");
+    assert!(desk.events.iter().any(|event| matches!(event, Event::ZoneOpenRefused { .. })));
+    assert_eq!(desk.store.rows(plaza()), kept, "nothing was touched");
+    let welcome = desk.resume("ann");
+    assert_eq!((welcome.rung(), welcome.zone), (Rung::Resynced, None));
+    desk.take("ann");
+    desk.join("ann", "plaza");
+    let number = desk.client("ann").number;
+    assert_eq!(desk.take("ann"), [format!("refused {number} UnknownZone")]);
+    desk.crash();
+    desk.version = 1;
+    desk.restart();
+    desk.resume("ann");
+    desk.join("ann", "plaza");
+    assert_eq!(desk.ask("ann", "times remember"), "1");
+    assert_eq!(desk.members("plaza"), 1, "those who lost it are no members any more");
+}
+
+#[test]
+fn a_timer_survives_a_crash_with_what_is_left_of_it() {
+    let mut desk = Desk::with_plaza(&["ann"]);
+    desk.say("ann", "after 10000 bell");
+    desk.wait(4_000);
+    // Any later step brings the zone's age into a cut.
+    desk.say("ann", "tick");
+    desk.crash();
+    desk.now = desk.now.after(std::time::Duration::from_millis(3_600_000));
+    desk.restart();
+    desk.resume("ann");
+    desk.hush();
+    desk.wait(5_999);
+    assert!(desk.take("ann").is_empty());
+    desk.wait(1);
+    assert_eq!(desk.take("ann"), ["timer bell"]);
+    desk.wait(60_000);
+    assert!(desk.take("ann").is_empty(), "once");
+}
+
+#[test]
+fn a_job_is_asked_for_again_after_a_crash_and_counts_once() {
+    let mut desk = Desk::with_plaza(&["ann"]);
+    desk.say("ann", "job lookup ann");
+    assert_eq!(desk.jobs.len(), 1);
+    desk.crash();
+    desk.restart();
+    assert_eq!(desk.jobs.len(), 1, "it is asked for again");
+    let twice = desk.jobs[0].clone();
+    desk.resume("ann");
+    desk.hush();
+    desk.job_done(0, "found");
+    desk.jobs.push(twice);
+    desk.job_done(0, "found");
+    assert_eq!(desk.take("ann"), ["job lookup found"]);
+    desk.crash();
+    desk.restart();
+    assert!(desk.jobs.is_empty());
+}
+
+#[test]
+fn objects_stay_with_their_owner_over_a_drop() {
+    let mut desk = Desk::with_plaza(&["ann", "bob"]);
+    desk.say("ann", "own 7 destroy");
+    desk.cut("ann");
+    desk.crash();
+    desk.restart();
+    desk.resume("ann");
+    assert_eq!(desk.ask("ann", "mine"), "7");
+}
+
+#[test]
+fn a_part_keeps_hands_over_or_destroys() {
+    let mut desk = Desk::with_plaza(&["ann", "bob", "cat"]);
+    for words in ["own 1 keep", "own 2 hand", "own 3 destroy"] {
+        desk.say("ann", words);
+    }
+    desk.part("ann");
+    assert_eq!(desk.ask("bob", "mine"), "2", "bob has been there longest");
+    assert_eq!(desk.ask("cat", "mine"), "");
+    let player = desk.client("ann").player();
+    let gone = desk.events.iter().any(|event| {
+        matches!(event, Event::OwnerChanged { object: ObjectId(3), from, to: None, .. }
+            if *from == Some(player))
+    });
+    assert!(gone);
+    desk.join("ann", "plaza");
+    assert_eq!(desk.ask("ann", "mine"), "1");
+    desk.crash();
+    desk.restart();
+    desk.resume("bob");
+    assert_eq!(desk.ask("bob", "mine"), "2");
+}
+
+#[test]
+fn before_the_match_a_drop_forgets_and_after_it_the_data_is_kept() {
+    let mut desk = Desk::with_plaza(&["ann", "bob"]);
+    desk.say("ann", "score 5");
+    assert_eq!(desk.ask("ann", "score?"), "5");
+    desk.cut("ann");
+    desk.resume("ann");
+    assert_eq!(desk.ask("ann", "score?"), "", "there was no match yet");
+    desk.say("bob", "start");
+    desk.say("ann", "score 9");
+    desk.cut("ann");
+    desk.resume("ann");
+    assert_eq!(desk.ask("ann", "score?"), "9");
+    desk.crash();
+    desk.restart();
+    desk.resume("ann");
+    assert_eq!(desk.ask("ann", "score?"), "9", "and over a crash");
+}
+
+#[test]
+fn the_end_of_a_match_forgets_the_absent_and_starts_the_others_anew() {
+    let mut desk = Desk::with_plaza(&["ann", "bob"]);
+    desk.say("bob", "start");
+    desk.say("ann", "score 9");
+    desk.say("bob", "score 4");
+    desk.cut("ann");
+    desk.say("bob", "stop");
+    assert_eq!(desk.ask("bob", "score?"), "");
+    desk.resume("ann");
+    assert_eq!(desk.ask("ann", "score?"), "");
+    let id = ZoneId::of("plaza", "p");
+    assert!(desk.events.contains(&Event::MatchEnded { zone: id }));
+    desk.say("bob", "start");
+    desk.say("bob", "start");
+    let starts = desk.events.iter().filter(|e| **e == Event::MatchStarted { zone: id }).count();
+    assert_eq!(starts, 2, "a second start of a running match changes nothing");
+}
+
+#[test]
+fn a_full_zone_refuses_and_keeps_the_places_of_those_who_dropped() {
+    let mut config = crate::desk::config();
+    if let Some(kind) = config.kinds.get_mut("plaza") {
+        kind.config.members_max = 2;
+    }
+    let mut desk = Desk::new(config);
+    for name in ["ann", "bob", "cat"] {
+        desk.login(name);
+        desk.join(name, "plaza");
+    }
+    assert_eq!(desk.take("cat").last().map(String::as_str), Some("refused 1 ZoneFull"));
+    desk.cut("ann");
+    desk.join("cat", "plaza");
+    assert_eq!(desk.take("cat").last().map(String::as_str), Some("refused 2 ZoneFull"));
+    assert_eq!(desk.resume("ann").rung(), Rung::Replayed);
+    desk.assert_plays("ann");
+    desk.assert_plays("bob");
+}
+
+#[test]
+fn the_avatar_is_seen_on_the_session_and_ends_with_the_stay() {
+    let mut desk = Desk::with_plaza(&["ann"]);
+    desk.say("ann", "avatar 12");
+    assert_eq!(desk.view("ann").and_then(|view| view.avatar), Some(ObjectId(12)));
+    desk.part("ann");
+    assert_eq!(desk.view("ann").and_then(|view| view.avatar), None);
+}
+
+#[test]
+fn game_data_travels_with_the_session_from_zone_to_zone() {
+    let mut desk = Desk::with_plaza(&["ann"]);
+    desk.say("ann", "data gold");
+    desk.say("ann", "transfer hard p");
+    desk.part("ann");
+    assert_eq!(desk.view("ann").map(|view| view.data), Some("gold".into()));
+}
+
+#[test]
+fn a_zone_opened_by_command_is_there_before_anybody_joins() {
+    let mut desk = Desk::plain();
+    let id = ZoneId::of("plaza", "p");
+    assert_eq!(desk.command(Command::OpenZone(zone("plaza"))), Some(Answer::Zone(id)));
+    assert!(desk.is_open("plaza"));
+}
