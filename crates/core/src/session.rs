@@ -191,6 +191,8 @@ pub struct Session {
     pub owner: OwnerEpoch,
     /// The last revision that was submitted.
     pub revision: Revision,
+    /// Its zone waits for an answer of its peer.
+    pub zone_awaits: bool,
     /// Its zone was lost, and its client has not been told yet.
     pub zone_lost: bool,
     /// The outbox in the store differs from the one here.

@@ -1,7 +1,7 @@
 //! What must hold, whatever happens. Each promise has one checker with a name; GUARANTEES.md tells
 //! which promise it holds. The first violation ends a run.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A promise that was broken.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -39,6 +39,8 @@ pub struct Watch {
     pub dropped: BTreeMap<u64, u64>,
     /// When the present hub became ready.
     pub ready_at: u64,
+    /// Sessions that have been in a zone that forgets on a crash.
+    pub volatile: BTreeSet<u64>,
     /// Violations found so far.
     pub found: Vec<Violation>,
 }

@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use rejoin_core::id::{Revision, ZoneId};
+use rejoin_core::id::{OwnerEpoch, Revision, ZoneId};
 use rejoin_core::scope::{Batch, Opened, ScopeId};
 use rejoin_store::{Memory, Store};
 
@@ -32,10 +32,11 @@ impl Disk {
     }
 
     /// The time of a commit has come; false when the batch was refused.
-    pub fn commit(&mut self, scope: ScopeId, revision: Revision) -> bool {
+    pub fn commit(&mut self, scope: ScopeId, owner: OwnerEpoch, revision: Revision) -> bool {
         let Some(queue) = self.pending.get_mut(&scope) else { return false };
         let mut done = false;
-        while queue.front().is_some_and(|(batch, _)| batch.revision <= revision) {
+        let due = |batch: &Batch| batch.owner == owner && batch.revision <= revision;
+        while queue.front().is_some_and(|(batch, _)| due(batch)) {
             let Some((batch, _)) = queue.pop_front() else { break };
             done = batch.revision == revision && self.store.apply(&batch).is_ok();
             self.commits += 1;

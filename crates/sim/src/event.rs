@@ -23,7 +23,7 @@ pub enum Event {
     ToHub { incarnation: u64, zone: ZoneId, owner: OwnerEpoch, message: Box<ToHub> },
     ToZone { incarnation: u64, zone: ZoneId, owner: OwnerEpoch, message: Box<ToZone> },
     OpenZone { incarnation: u64, spec: Box<ZoneSpec> },
-    Committed { incarnation: u64, scope: ScopeId, revision: Revision },
+    Committed { incarnation: u64, scope: ScopeId, owner: OwnerEpoch, revision: Revision },
     Verified { incarnation: u64, connection: ConnectionId, good: bool },
     Admission { incarnation: u64, connection: ConnectionId, good: bool },
     JobDone { incarnation: u64, zone: ZoneId, owner: OwnerEpoch, job: JobId, result: Bytes },

@@ -104,7 +104,8 @@ impl World {
             }
             if self.rng.per_mille(faults.stall) {
                 self.tell(|| "stall".to_owned());
-                self.node.stalled_until = self.now + self.rng.range(100_000, 20_000_000);
+                let until = self.now + self.rng.range(100_000, 20_000_000);
+                self.node.stalled_until = self.node.stalled_until.max(until);
             }
             if self.rng.per_mille(faults.meddle * 5) {
                 self.meddle();
@@ -113,7 +114,10 @@ impl World {
         for index in 0..self.players.len() {
             if self.rng.per_mille(faults.freeze) {
                 self.tell(|| format!("freeze {index}"));
-                self.players[index].frozen_until = self.now + self.rng.range(50_000, 15_000_000);
+                let until = self.now + self.rng.range(50_000, 15_000_000);
+                // What has been put off until then must not be overtaken.
+                let frozen_until = &mut self.players[index].frozen_until;
+                *frozen_until = until.max(*frozen_until);
             }
             if self.rng.per_mille(faults.reload) {
                 self.reload(index);

@@ -168,7 +168,9 @@ impl World {
                 self.node.open_zone(self.now, *spec, &mut self.rng);
                 self.drain_zone(id);
             }
-            Event::Committed { scope, revision, .. } => self.committed(scope, revision),
+            Event::Committed { scope, owner, revision, .. } => {
+                self.committed(scope, owner, revision);
+            }
             Event::Verified { connection, good, .. } => {
                 self.hub(HubInput::Verified { connection, good });
             }
@@ -231,7 +233,8 @@ impl World {
             HubOutput::Close { connection, code } => self.close_down(connection.0, code),
             HubOutput::Pause { connection, wait } => {
                 if let Some(link) = self.links.get_mut(&connection.0) {
-                    link.paused_until = self.now + wait.as_micros() as u64;
+                    let until = self.now + wait.as_micros() as u64;
+                    link.paused_until = until.max(link.paused_until);
                 }
             }
             HubOutput::Verify { connection, public_key, text, signature } => {
@@ -354,18 +357,19 @@ impl World {
 
     fn submit(&mut self, batch: Batch) {
         let incarnation = self.node.incarnation;
-        let (scope, revision) = (batch.scope, batch.revision);
+        let (scope, owner, revision) = (batch.scope, batch.owner, batch.revision);
         let most = self.knobs.commit_us;
         let at = self.node.disk.submit(self.now, batch, most, &mut self.rng);
-        self.queue.push(at, Event::Committed { incarnation, scope, revision });
+        self.queue.push(at, Event::Committed { incarnation, scope, owner, revision });
     }
 
     fn committed(
         &mut self,
         scope: rejoin_core::scope::ScopeId,
+        owner: rejoin_core::id::OwnerEpoch,
         revision: rejoin_core::id::Revision,
     ) {
-        if !self.node.disk.commit(scope, revision) {
+        if !self.node.disk.commit(scope, owner, revision) {
             return;
         }
         match scope {
@@ -687,6 +691,10 @@ impl World {
                 Output::Event(event) => {
                     self.tell(|| format!("player {index}: {}", brief(&event)));
                     let book = self.players[index].draw_book();
+                    if let rejoin_client::Event::Connected { session, .. } = &event {
+                        let volatile = self.watch.volatile.contains(session);
+                        self.players[index].books.volatile |= volatile;
+                    }
                     self.players[index].books.hear(&event, book);
                     self.answer_calls(index, &event);
                 }
@@ -742,11 +750,8 @@ impl World {
             }
             Told::HoldEnded { session } => self.check_hold(session.0),
             Told::ZoneJoined { session, zone } => {
-                let volatile = matches!(zone.kind.as_str(), "session" | "memory");
-                for player in &mut self.players {
-                    if player.books.session == Some(session.0) {
-                        player.books.volatile |= volatile;
-                    }
+                if matches!(zone.kind.as_str(), "session" | "memory") {
+                    self.watch.volatile.insert(session.0);
                 }
             }
             _ => {}

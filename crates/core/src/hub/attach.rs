@@ -190,6 +190,7 @@ impl Hub {
             calls: None,
             owner: OwnerEpoch(1),
             revision: Revision(0),
+            zone_awaits: false,
             zone_lost: false,
             outbox_dirty: true,
         }

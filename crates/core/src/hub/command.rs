@@ -149,10 +149,9 @@ impl Hub {
                 if self.sessions.contains_key(&id) {
                     hit(Mark::Kicked);
                     self.end(now, id, cause);
-                    Answer::Done
-                } else {
-                    Answer::Unknown
+                    return self.answer_after(id, ticket, Answer::Done);
                 }
+                Answer::Unknown
             }
             Command::Configure(id, changes) => match self.sessions.get_mut(&id) {
                 Some(session) => {
@@ -162,7 +161,10 @@ impl Hub {
                 }
                 None => Answer::Unknown,
             },
-            Command::Send(id, payload) => self.send_message(id, payload),
+            Command::Send(id, payload) => {
+                let answer = self.send_message(id, payload);
+                return self.answer_after(id, ticket, answer);
+            }
             Command::Call(id, payload, deadline) => {
                 return self.open_call(now, id, ticket, payload, deadline);
             }
@@ -188,13 +190,11 @@ impl Hub {
             }
             Command::Ban(player, until) => {
                 self.players.entry(player).or_default().banned_until = Some(until);
-                self.commit_player(player, AfterPlayer::Banned);
-                Answer::Done
+                return self.commit_player(player, AfterPlayer::Banned { ticket });
             }
             Command::Unban(player) => {
                 self.players.entry(player).or_default().banned_until = None;
-                self.commit_player(player, AfterPlayer::Banned);
-                Answer::Done
+                return self.commit_player(player, AfterPlayer::Banned { ticket });
             }
         };
         self.push(HubOutput::Answer { ticket, answer });
@@ -329,7 +329,7 @@ impl Hub {
             && session.calls.as_ref().is_none_or(|calls| calls.is_empty())
         {
             session.calls = None;
-            session.flags.set(Flags::AWAITING_RESPONSE, false);
+            session.flags.set(Flags::AWAITING_RESPONSE, session.zone_awaits);
         }
         if let Ok(ticket) = key[..].try_into() {
             let ticket = u64::from_be_bytes(ticket);

@@ -10,7 +10,7 @@ use rejoin_wire::SharedFrame;
 use rejoin_wire::v1::CloseCode;
 
 use super::connection::Phase;
-use super::{Hub, HubOutput};
+use super::{Answer, Hub, HubOutput};
 use crate::exchange::{Link, ToZone};
 use crate::id::{ConnectionId, OwnerEpoch, PlayerId, Revision, SessionEpoch, SessionId, ZoneId};
 use crate::scope::{Batch, Change, ScopeId};
@@ -41,8 +41,8 @@ pub(crate) enum After {
 pub(crate) enum AfterPlayer {
     /// Go on with the login of this connection.
     Decide(ConnectionId),
-    /// End the player's sessions: it is banned.
-    Banned,
+    /// End the player's sessions if it is banned, and answer the command that said so.
+    Banned { ticket: u64 },
 }
 
 /// Rows of a player's scope.
@@ -254,7 +254,10 @@ impl Hub {
                 Some((needed, _)) if *needed <= revision => {
                     match queue.pop_front().map(|(_, then)| then) {
                         Some(AfterPlayer::Decide(connection)) => self.decide(now, connection),
-                        Some(AfterPlayer::Banned) => self.end_all_of(now, player),
+                        Some(AfterPlayer::Banned { ticket }) => {
+                            self.end_all_of(now, player);
+                            self.push(HubOutput::Answer { ticket, answer: Answer::Done });
+                        }
                         None => {}
                     }
                 }

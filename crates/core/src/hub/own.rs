@@ -10,7 +10,7 @@ use rejoin_wire::v1::{
 
 use super::Hub;
 use super::commit::After;
-use super::connection::{PendingAttach, Speaker};
+use super::connection::{PendingAttach, Phase, Speaker};
 use crate::event::EndCause;
 use crate::exchange::{Link, ZoneName};
 use crate::id::{CallId, Leg, SessionId};
@@ -131,6 +131,7 @@ impl Hub {
     ) {
         if let Some(connection) = self.connections.get_mut(&link.connection) {
             connection.attach = None;
+            connection.phase = Phase::Opening { session: id, epoch: link.epoch };
         }
         let Some(session) = self.sessions.get_mut(&id) else { return };
         let mut welcome = pending.welcome;

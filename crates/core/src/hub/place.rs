@@ -134,6 +134,8 @@ impl Hub {
         session.data = departed.data;
         session.avatar = None;
         session.timeline.record(at, What::Parted, departed.cause as u32);
+        self.set_awaiting(id, false);
+        let Some(session) = self.sessions.get_mut(&id) else { return };
         if departed.cause == PartCause::Left && session.ending.is_none() {
             hit(Mark::Left);
             self.end_connection(id, EndCause::Left);
@@ -224,6 +226,7 @@ impl Hub {
             session.avatar = None;
             session.timeline.record(at, What::ZoneLost, 0);
         }
+        self.set_awaiting(id, false);
         self.open_own_leg(id);
         match self.link_of(id) {
             Some(link) if self.is_live(link.connection, link.epoch) => {

@@ -7,7 +7,6 @@ use std::collections::VecDeque;
 use rejoin_wire::v1::{CloseCode, PartCause, RefusalCode};
 
 use super::commit::After;
-use super::commit::After;
 use super::{Hub, HubOutput};
 use crate::event::Event;
 use crate::exchange::{Hold, ToHub, ToZone, ZoneName};
@@ -152,6 +151,7 @@ impl Hub {
     pub(crate) fn set_awaiting(&mut self, session: SessionId, open: bool) {
         if let Some(session) = self.sessions.get_mut(&session) {
             let own = session.calls.as_ref().is_some_and(|calls| !calls.is_empty());
+            session.zone_awaits = open;
             session.flags.set(Flags::AWAITING_RESPONSE, open || own);
         }
     }
@@ -188,10 +188,14 @@ impl Hub {
             match &mut session.place {
                 Place::Joining(joining) => {
                     joining.asked = None;
-                    if session.ending.is_some() {
-                        self.missing(now, zone, id, stay);
-                    } else {
-                        self.after(id, After::Admit);
+                    match session.ending {
+                        None => self.after(id, After::Admit),
+                        // The zone had committed the admission: it must part the member first.
+                        Some(cause) if members.contains(&(id, stay)) => {
+                            let cause = cause.part_cause();
+                            self.tell_zone(zone, ToZone::Part { session: id, stay, cause });
+                        }
+                        Some(_) => self.missing(now, zone, id, stay),
                     }
                 }
                 Place::In(_) if !members.contains(&(id, stay)) => {

@@ -246,7 +246,8 @@ pub fn load(opened: &Opened, limits: OutboxLimits) -> Result<Session, String> {
             1 => Serializer::Json,
             _ => Serializer::Native,
         },
-        flags: Flags((row.flags & 0xff) as u8),
+        // Who had asked is gone; a zone that still waits says so when it opens.
+        flags: Flags((row.flags & 0xff) as u8 & !Flags::AWAITING_RESPONSE.0),
         permissions: row.permissions,
         data: row.data,
         avatar: None,
@@ -262,6 +263,7 @@ pub fn load(opened: &Opened, limits: OutboxLimits) -> Result<Session, String> {
         calls: None,
         owner: opened.owner,
         revision: opened.revision,
+        zone_awaits: false,
         zone_lost: false,
         outbox_dirty: false,
     })

@@ -171,6 +171,11 @@ impl<Z: Zone> ZoneCore<Z> {
             hit(Mark::DepartRedriven);
             self.tell_departed(session);
         }
+        let awaited = self.room.members.iter().filter(|(_, m)| !m.calls.is_empty());
+        let awaited: Vec<SessionId> = awaited.map(|(id, _)| *id).collect();
+        for session in awaited {
+            self.tell_awaiting(session);
+        }
         for (job, (_, request)) in &self.room.jobs {
             self.out.push(ZoneOutput::StartJob { job: *job, request: request.clone() });
         }

@@ -146,6 +146,7 @@ impl<Z: Zone> ZoneCore<Z> {
         // Nobody else can hold the session's id here: a leaver of that id is refused above.
         let _ = self.room.roster.connect(now, session, admit.player, MatchData::default());
         self.room.dirty.players.insert(admit.player);
+        self.room.dirty.members.insert(session);
         if admit.native {
             self.tell_native(session, Delivery::Joined(payload));
         } else {
@@ -194,10 +195,10 @@ impl<Z: Zone> ZoneCore<Z> {
         match verdict(member, &from) {
             // Whoever lost something in either direction is told so.
             Ok(_) if welcome.lost_upstream > 0 => {
-                self.resync(now, session, link, RungReason::RolledBack, Some(*welcome));
+                self.resync_returning(now, session, link, RungReason::RolledBack, *welcome);
             }
             Ok(position) => self.replay(now, session, link, position, backlog, *welcome),
-            Err(reason) => self.resync(now, session, link, reason, Some(*welcome)),
+            Err(reason) => self.resync_returning(now, session, link, reason, *welcome),
         }
     }
 
@@ -217,6 +218,11 @@ impl<Z: Zone> ZoneCore<Z> {
             return;
         }
         let Some(member) = self.room.active_mut(session) else { return };
+        if member.lost > position.unwrap_or(0) {
+            // What the game said just now pushed out something the client has not had.
+            self.resync(now, session, link, RungReason::Overrun, Some(welcome));
+            return self.tell_attached(session, link.epoch, RungReason::Overrun, 0);
+        }
         member.link = Some(link);
         member.resyncing = None;
         if let Some(seq) = position {
@@ -272,7 +278,6 @@ impl<Z: Zone> ZoneCore<Z> {
         member.resyncing = Some(Resyncing { seq, again: false });
         let applied = member.applied;
         let mut lost_upstream = 0;
-        let returning = welcome.is_some();
         if let Some(mut welcome) = welcome {
             welcome.rung = Rung::Resynced.into();
             welcome.reason = reason.into();
@@ -293,16 +298,27 @@ impl<Z: Zone> ZoneCore<Z> {
         self.send_frame(session, link, server_frame::Frame::Resync(resync));
         self.await_progress(now, session);
         self.carry_out(now, None, effects);
-        if returning {
-            hit(match reason {
-                RungReason::Cold => Mark::ResyncedCold,
-                RungReason::RolledBack => Mark::ResyncedRolledBack,
-                RungReason::UnknownPosition => Mark::ResyncedUnknownPosition,
-                _ => Mark::ResyncedOverrun,
-            });
-            self.tell_attached(session, link.epoch, reason, 0);
-            self.step(now, None, |game, ctx| game.on_reconnect(ctx, session));
-        }
+    }
+
+    /// Gives a returning member the whole state.
+    fn resync_returning(
+        &mut self,
+        now: Time,
+        session: SessionId,
+        link: Link,
+        reason: RungReason,
+        welcome: rejoin_wire::v1::Welcome,
+    ) {
+        hit(match reason {
+            RungReason::Cold => Mark::ResyncedCold,
+            RungReason::RolledBack => Mark::ResyncedRolledBack,
+            RungReason::UnknownPosition => Mark::ResyncedUnknownPosition,
+            _ => Mark::ResyncedOverrun,
+        });
+        self.resync(now, session, link, reason, Some(welcome));
+        self.tell_attached(session, link.epoch, reason, 0);
+        // Nothing is said again, so what the game says now is not lost with what was.
+        self.step(now, None, |game, ctx| game.on_reconnect(ctx, session));
     }
 
     /// A live member missed something for good.

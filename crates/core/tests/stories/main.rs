@@ -12,3 +12,6 @@ mod deadlines;
 mod numbers;
 mod streams;
 mod zones;
+mod calls;
+mod outside;
+mod durable;
