@@ -194,7 +194,8 @@ impl Books {
             Note::Some(to) => {
                 let mine = to.iter().find(|(who, _)| Some(*who) == session);
                 let Some((_, g)) = mine else {
-                    return self.fail("downstream-once", format!("{note:?} is not for {session:?}"));
+                    return self
+                        .fail("downstream-once", format!("{note:?} is not for {session:?}"));
                 };
                 (&mut stay.heard.page.some, *g)
             }

@@ -265,7 +265,8 @@ impl World {
         let roll = self.rng.below(100);
         let player = &mut self.players[index];
         if player.books.zone.is_none() && player.is_connected() && roll < 50 {
-            let kinds = ["cells", "cells", "whole", "hard", "match", "session", "memory", "no-such"];
+            let kinds =
+                ["cells", "cells", "whole", "hard", "match", "session", "memory", "no-such"];
             let kind = kinds[(arg % 8) as usize];
             let kind = if rare < 900 && kind == "no-such" { "cells" } else { kind };
             let payload = if rare < 20 { &b"deny"[..] } else { b"" };
@@ -328,7 +329,7 @@ impl World {
                     .filter(|player| player.tokens.len() > 6)
                     .map(|player| player.tokens[player.tokens.len() - 6])
                     .collect();
-                for _ in 0..self.rng.range(1, 6) {
+                for _ in 0..self.hostiles[index].appetite(&mut self.rng) {
                     let bytes = self.hostiles[index].next_bytes(&mut self.rng, &stolen);
                     self.send_up(link, &bytes);
                 }
@@ -458,9 +459,12 @@ impl World {
         let shortest = holds.min().unwrap_or(0);
         let dropped = self.watch.dropped.get(&session).copied().unwrap_or(0);
         let since = dropped.max(self.watch.ready_at).max(self.node.boot_at);
-        let matched = self.knobs.hub.kinds.values().any(|kind| {
-            matches!(kind.config.hold, Hold::UntilMatchEnds(_) | Hold::None)
-        });
+        let matched = self
+            .knobs
+            .hub
+            .kinds
+            .values()
+            .any(|kind| matches!(kind.config.hold, Hold::UntilMatchEnds(_) | Hold::None));
         let in_match = matched && self.now - since < shortest;
         if self.now - since < shortest && !in_match {
             let text = format!("session {session} was held {} us", self.now - since);

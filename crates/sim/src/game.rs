@@ -321,7 +321,10 @@ impl<const CELLS: bool, const HARD: bool> Book<CELLS, HARD> {
         let mut all = granted(ctx.data(from.session).cloned().unwrap_or_default());
         let (count, last) = all.get(&wish.book).copied().unwrap_or_default();
         if wish.number <= last {
-            broken(format!("upstream-once: book {} number {} after {last}", wish.book, wish.number));
+            broken(format!(
+                "upstream-once: book {} number {} after {last}",
+                wish.book, wish.number
+            ));
         }
         all.insert(wish.book, (count + 1, wish.number));
         while all.len() > 24 {
@@ -459,7 +462,12 @@ impl<const CELLS: bool, const HARD: bool> Zone for Book<CELLS, HARD> {
 
     const STATE: State = if CELLS { State::Cells } else { State::Whole };
 
-    fn on_join(&mut self, ctx: &mut Ctx<'_>, who: SessionId, request: Bytes) -> Result<Bytes, JoinDenied> {
+    fn on_join(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        who: SessionId,
+        request: Bytes,
+    ) -> Result<Bytes, JoinDenied> {
         if request == b"deny"[..] {
             return Err(JoinDenied("as asked".to_owned()));
         }

@@ -4,7 +4,7 @@
 use bytes::Bytes;
 use rejoin_wire::v1::{
     Anonymous, Answer, Bye, ClientFrame, Hello, Join, KeyProof, Login, Loose, Message, MintSecret,
-    Part, Ping, Pong, Position, Resume, Up, client_frame, hello, login, up,
+    Part, Ping, Pong, Position, Resume, Up, Welcome, client_frame, hello, login, up,
 };
 use rejoin_wire::{Encoding, encode_client};
 
@@ -22,18 +22,29 @@ pub struct Hostile {
     welcomed: bool,
     /// The leg it was told.
     leg: u64,
+    /// A session of its own, and what opens it.
+    own: Option<(u64, [u8; 32])>,
+    /// It asked to join and now sends more than anybody may.
+    flooding: bool,
 }
 
 impl Hostile {
     /// A new connection begins.
     pub fn begin(&mut self, link: u64) {
-        *self = Self { link: Some(link), next: 1, ..Self::default() };
+        *self = Self { link: Some(link), next: 1, own: self.own, ..Self::default() };
     }
 
     /// It was let in.
-    pub fn welcomed(&mut self, leg: u64) {
+    pub fn welcomed(&mut self, welcome: &Welcome) {
         self.welcomed = true;
-        self.leg = leg;
+        self.leg = welcome.leg;
+        self.next = welcome.applied.saturating_add(1);
+        self.own = welcome.token[..].try_into().ok().map(|token| (welcome.session, token));
+    }
+
+    /// How many frames it sends at once.
+    pub fn appetite(&mut self, rng: &mut Rng) -> u64 {
+        if std::mem::take(&mut self.flooding) { 120 } else { rng.range(1, 6) }
     }
 
     /// The next thing it sends. `stolen` are retired tokens of honest players.
@@ -59,16 +70,18 @@ impl Hostile {
         let login = |identity| {
             Some(hello::Purpose::Login(Login { identity: Some(identity), fresh: false }))
         };
-        let purpose = match rng.below(6) {
+        let own = self.own.filter(|_| rng.per_mille(300));
+        let purpose = match if own.is_some() { 5 } else { rng.below(6) } {
             0 => login(login::Identity::Key(key())),
             1 => login(login::Identity::Mint(MintSecret {})),
             2 | 3 => login(login::Identity::Anonymous(Anonymous {})),
             4 => login(login::Identity::Secret(Bytes::from(vec![3; 32]))),
             _ => {
                 let invented = (rng.range(1, 40), [5; 32]);
-                let (session, token) = match stolen.is_empty() || rng.per_mille(300) {
-                    true => invented,
-                    false => *rng.pick(stolen),
+                let (session, token) = match (own, stolen.is_empty() || rng.per_mille(300)) {
+                    (Some(own), _) => own,
+                    (None, true) => invented,
+                    (None, false) => *rng.pick(stolen),
                 };
                 Some(hello::Purpose::Resume(Resume {
                     session,
@@ -110,12 +123,15 @@ impl Hostile {
         };
         self.next = self.next.max(seq.saturating_add(1).min(self.next + 1));
         let body = match rng.below(7) {
-            0 => up::Body::Join(Join {
-                kind: (*rng.pick(&["cells", "whole", "hard", "no-such"])).to_owned(),
-                name: "z0".to_owned(),
-                create: rng.per_mille(500),
-                payload: Bytes::new(),
-            }),
+            0 => {
+                self.flooding = rng.per_mille(200);
+                up::Body::Join(Join {
+                    kind: (*rng.pick(&["cells", "whole", "hard", "no-such"])).to_owned(),
+                    name: "z0".to_owned(),
+                    create: rng.per_mille(500),
+                    payload: Bytes::new(),
+                })
+            }
             1 => up::Body::Part(Part {}),
             2 => up::Body::Answer(Answer { call: rng.next(), payload: Bytes::new() }),
             3 if rng.per_mille(200) => up::Body::Bye(Bye {}),

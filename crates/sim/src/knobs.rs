@@ -112,9 +112,14 @@ fn hub(rng: &mut Rng) -> HubConfig {
     ]);
     HubConfig {
         server_names: vec!["sim".to_owned()],
-        anonymous: true,
+        anonymous: rng.per_mille(900),
+        secrets: rng.per_mille(900),
         duplicates,
-        admission: if rng.per_mille(300) { Admission::Ask(ms(rng, 100, 1_000)) } else { Admission::Open },
+        admission: if rng.per_mille(300) {
+            Admission::Ask(ms(rng, 100, 1_000))
+        } else {
+            Admission::Open
+        },
         end_on_retired_token: rng.per_mille(100),
         hold: Hold::Timed(ms(rng, 3_000, 12_000)),
         handshake: ms(rng, 1_000, 3_000),
@@ -125,8 +130,16 @@ fn hub(rng: &mut Rng) -> HubConfig {
         stall: ms(rng, 200, 1_500),
         sessions_max: if rng.per_mille(80) { rng.range(2, 6) as usize } else { 1_000 },
         guests_max: 1_000,
-        messages: if generous { Rate { per_second: 2_000, burst: 4_000 } } else { Rate { per_second: 60, burst: 120 } },
-        bytes: if generous { Rate { per_second: 4 << 20, burst: 8 << 20 } } else { Rate { per_second: 64 << 10, burst: 256 << 10 } },
+        messages: if generous {
+            Rate { per_second: 2_000, burst: 4_000 }
+        } else {
+            Rate { per_second: 60, burst: 120 }
+        },
+        bytes: if generous {
+            Rate { per_second: 4 << 20, burst: 8 << 20 }
+        } else {
+            Rate { per_second: 64 << 10, burst: 256 << 10 }
+        },
         window_frames: rng.range(4, 64) as u32,
         window_bytes: 64 << 10,
         outbox: OutboxLimits {

@@ -86,7 +86,8 @@ impl Node {
         self.stalled_until = 0;
         self.hub_wake = None;
         self.crash_in = None;
-        let mut recovered = Recovered { hub: self.disk.open(ScopeId::Hub, rng), ..Default::default() };
+        let mut recovered =
+            Recovered { hub: self.disk.open(ScopeId::Hub, rng), ..Default::default() };
         for scope in self.disk.scopes() {
             match scope {
                 ScopeId::Hub => {}
@@ -126,15 +127,23 @@ impl Node {
         let chance = Chance::from_seed(rng.seed());
         let time = self.time(now);
         let machine: Box<dyn ZoneMachine> = match spec.name.kind.as_str() {
-            "cells" | "session" => {
-                Box::new(ZoneCore::open(time, spec, Book::<true, false>::default(), &opened, chance))
-            }
+            "cells" | "session" => Box::new(ZoneCore::open(
+                time,
+                spec,
+                Book::<true, false>::default(),
+                &opened,
+                chance,
+            )),
             "hard" => {
                 Box::new(ZoneCore::open(time, spec, Book::<true, true>::default(), &opened, chance))
             }
-            _ => {
-                Box::new(ZoneCore::open(time, spec, Book::<false, false>::default(), &opened, chance))
-            }
+            _ => Box::new(ZoneCore::open(
+                time,
+                spec,
+                Book::<false, false>::default(),
+                &opened,
+                chance,
+            )),
         };
         self.zones.insert(id, Seat { machine, mailbox: VecDeque::new(), wake: None });
     }

@@ -73,7 +73,10 @@ pub fn shrink(seed: u64) -> Script {
     let mut taken: Vec<Less> = Vec::new();
     let mut best = attempt(seed, &taken);
     let Some(checker) = best.violations.first().map(|violation| violation.checker) else {
-        return Script { summary: "nothing: the seed does not fail again".to_owned(), story: vec![] };
+        return Script {
+            summary: "nothing: the seed does not fail again".to_owned(),
+            story: vec![],
+        };
     };
     let mut smaller = true;
     while smaller {

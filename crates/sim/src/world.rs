@@ -69,8 +69,8 @@ impl World {
         let mut players: Vec<Player> = Vec::new();
         for index in 0..knobs.players as usize {
             let known = match rng.below(4) {
-                0 => Known::Secret,
-                1 => Known::Anonymous,
+                0 if knobs.hub.secrets => Known::Secret,
+                1 if knobs.hub.anonymous => Known::Anonymous,
                 _ => Known::Key(rng.seed()),
             };
             players.push(Player::new(index, known, &mut rng));
@@ -626,8 +626,10 @@ impl World {
             Who::Hostile(hostile) => {
                 use rejoin_wire::decode_server;
                 let frame = decode_server(Encoding::Protobuf, frame, &Limits::DEFAULT);
-                if let Ok(ServerFrame { frame: Some(server_frame::Frame::Welcome(welcome)) }) = frame {
-                    self.hostiles[hostile].welcomed(welcome.leg);
+                if let Ok(ServerFrame { frame: Some(server_frame::Frame::Welcome(welcome)) }) =
+                    frame
+                {
+                    self.hostiles[hostile].welcomed(&welcome);
                 }
             }
         }
@@ -718,12 +720,8 @@ impl World {
         if let rejoin_client::Event::Call { call, .. } = event
             && self.rng.per_mille(600)
         {
-            let answer = crate::game::Wish {
-                verb: crate::game::Verb::Say,
-                book: 0,
-                number: 0,
-                arg: 0,
-            };
+            let answer =
+                crate::game::Wish { verb: crate::game::Verb::Say, book: 0, number: 0, arg: 0 };
             let answer = rejoin_core::zone::Message::encode(&answer);
             // A full buffer is an answer, too: none.
             let _ = self.players[index].client.answer(*call, answer);

@@ -78,7 +78,9 @@ impl Store for Memory {
             match change {
                 Change::Put(key, value) => drop(known.rows.insert(key.clone(), value.clone())),
                 Change::Delete(key) => drop(known.rows.remove(key)),
-                Change::DeletePrefix(prefix) => known.rows.retain(|key, _| !key.starts_with(prefix)),
+                Change::DeletePrefix(prefix) => {
+                    known.rows.retain(|key, _| !key.starts_with(prefix))
+                }
             }
         }
         Ok(())

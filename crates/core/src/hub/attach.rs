@@ -84,7 +84,10 @@ impl Hub {
         // What the refusal rests on is a confirmation that must be committed by then.
         let event = Event::RetiredToken { session: session_id };
         self.after(session_id, After::Output(HubOutput::Event(event)));
-        self.refuse(id, CloseCode::TokenRetired, "this token is retired");
+        if let Some(connection) = self.connections.get_mut(&id) {
+            connection.phase = Phase::Fenced;
+        }
+        self.after(session_id, After::Refuse(id, CloseCode::TokenRetired, "this token is retired"));
     }
 
     fn decide_login(&mut self, now: Time, id: ConnectionId, claim: Claim, fresh: bool) {
@@ -382,7 +385,8 @@ impl Hub {
             session.timeline.record(at, What::Resynced, reason as u32);
             crate::event::Rung::Resynced(reason)
         };
-        self.push(HubOutput::Event(Event::PlayerReturned { session: id, rung }));
+        let event = Event::PlayerReturned { session: id, rung };
+        self.after(id, After::Output(HubOutput::Event(event)));
     }
 
     pub(crate) fn hold_ms(&self, id: SessionId) -> u32 {

@@ -26,12 +26,14 @@ pub(crate) enum After {
     Frame(Link, SharedFrame),
     /// Say the last word.
     Close(ConnectionId, CloseCode),
+    /// Refuse a hello.
+    Refuse(ConnectionId, CloseCode, &'static str),
     /// Give the connection of this epoch its place.
     Attach(SessionEpoch),
     /// Tell the connection that it has its place, outside zones.
     Welcome(Link, Vec<SharedFrame>),
-    /// Ask the zone it is joining.
-    Admit,
+    /// Ask the zone it is joining in this stay.
+    Admit(u32),
     /// Tell a zone.
     Zone(ZoneId, ToZone),
 }
@@ -206,6 +208,7 @@ impl Hub {
                     }
                 }
                 After::Close(connection, code) => self.close(connection, code, "", 0),
+                After::Refuse(connection, code, text) => self.refuse(connection, code, text),
                 After::Attach(epoch) => self.attach_now(now, session, epoch),
                 After::Welcome(link, frames) => {
                     if self.link_of(session) != Some(link) {
@@ -219,7 +222,7 @@ impl Hub {
                         self.send_shared(link.connection, frame);
                     }
                 }
-                After::Admit => self.ask_zone(now, session),
+                After::Admit(stay) => self.ask_zone(now, session, stay),
                 After::Zone(zone, message) => self.tell_zone(zone, message),
             }
         }

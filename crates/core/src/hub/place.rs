@@ -32,14 +32,16 @@ impl Hub {
         session.leg = Leg::first(session.leg.stay.saturating_add(1));
         let joining = Joining { zone, name, to, payload, poisoned: None, asked: None };
         session.place = Place::Joining(Box::new(joining));
+        let stay = session.leg.stay;
         self.touch(id);
         self.set_gate(id, |gate| gate.moving = true);
-        self.after(id, After::Admit);
+        self.after(id, After::Admit(stay));
     }
 
     /// Asks the zone, if it is open; otherwise its opening asks again.
-    pub(crate) fn ask_zone(&mut self, now: Time, id: SessionId) {
-        let Some(session) = self.sessions.get(&id) else { return };
+    pub(crate) fn ask_zone(&mut self, now: Time, id: SessionId, stay: u32) {
+        // A later stay is not committed yet when this one is.
+        let Some(session) = self.sessions.get(&id).filter(|s| s.leg.stay == stay) else { return };
         let Place::Joining(joining) = &session.place else { return };
         let zone = joining.zone;
         let Some(owner) = self.zones.get(&zone).and_then(super::zones::ZoneInfo::owner) else {
@@ -153,7 +155,8 @@ impl Hub {
         self.touch(id);
         let link = self.link_of(id).filter(|link| link.epoch == departed.epoch);
         // Before the first words of the leg that follows.
-        for (link, frame) in link.iter().flat_map(|link| rest.iter().map(move |rest| (link, rest))) {
+        for (link, frame) in link.iter().flat_map(|link| rest.iter().map(move |rest| (link, rest)))
+        {
             self.after(id, After::Frame(*link, frame.clone()));
         }
         match departed.next {

@@ -189,7 +189,7 @@ impl Hub {
                 Place::Joining(joining) => {
                     joining.asked = None;
                     match session.ending {
-                        None => self.after(id, After::Admit),
+                        None => self.after(id, After::Admit(stay)),
                         // The zone had committed the admission: it must part the member first.
                         Some(cause) if members.contains(&(id, stay)) => {
                             let cause = cause.part_cause();

@@ -156,6 +156,8 @@ pub struct ZoneCore<Z: Zone> {
     pub(crate) life: Life,
     /// No game code runs any more.
     pub(crate) closed: bool,
+    /// Whose input this is, and its number: all that panics because of it is charged to that.
+    pub(crate) culprit: Option<(SessionId, u64)>,
     pub(crate) unknown_answers: u64,
     pub(crate) ack_at: Option<Time>,
 }
@@ -172,6 +174,7 @@ impl<Z: Zone> ZoneCore<Z> {
             chance,
             life: Life::Running,
             closed: spec.closed,
+            culprit: None,
             unknown_answers: 0,
             ack_at: None,
         };
@@ -230,10 +233,11 @@ impl<Z: Zone> ZoneCore<Z> {
         }
     }
 
-    fn fault(&mut self, poisoned: Option<(SessionId, u64)>, text: String) {
+    pub(crate) fn fault(&mut self, poisoned: Option<(SessionId, u64)>, text: String) {
         hit(Mark::ZoneFault);
         self.life = Life::Done;
         self.out.abandon();
+        let poisoned = poisoned.or(self.culprit);
         self.out.push_now(ZoneOutput::ToHub(ToHub::Faulted { poisoned, text }));
     }
 
@@ -296,6 +300,7 @@ impl<Z: Zone> ZoneMachine for ZoneCore<Z> {
         if self.life == Life::Done {
             return;
         }
+        self.culprit = None;
         self.take(now, input);
         self.end_input(now);
     }

@@ -10,7 +10,7 @@ use bytes::Bytes;
 use rejoin_wire::SharedFrame;
 use rejoin_wire::v1::{PartCause, RungReason};
 
-use super::core::{Life, ZoneCore, ZoneOutput};
+use super::core::{ZoneCore, ZoneOutput};
 use super::latest::Value;
 use super::member::{Leaving, Member};
 use super::objects::{OnPart, Owned};
@@ -103,10 +103,7 @@ impl<Z: Zone> ZoneCore<Z> {
             return Some(cut);
         }
         let Ok(saved) = catch_unwind(AssertUnwindSafe(|| self.game.save())) else {
-            self.life = Life::Done;
-            let text = "save panicked".to_owned();
-            self.out.abandon();
-            self.out.push_now(ZoneOutput::ToHub(ToHub::Faulted { poisoned: None, text }));
+            self.fault(None, "save panicked".to_owned());
             return None;
         };
         if let Some(snapshot) = saved {

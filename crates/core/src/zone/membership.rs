@@ -61,6 +61,7 @@ impl<Z: Zone> ZoneCore<Z> {
         let request = admit.payload.clone();
         self.insert(&admit);
         let culprit = Some((session, admit.to));
+        self.culprit = culprit;
         let verdict = self.try_step(now, culprit, |game, ctx| game.on_join(ctx, session, request));
         match verdict {
             Some((Ok(payload), effects)) => {

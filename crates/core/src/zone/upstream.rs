@@ -45,6 +45,7 @@ impl<Z: Zone> ZoneCore<Z> {
             return self.sever(session, epoch, CloseCode::NumberGap);
         }
         let seq = up.seq;
+        self.culprit = Some((session, seq));
         // Consumed before its effects are carried out: they may part the sender, and what it takes
         // along must count this one. A panic undoes all of it.
         let mut poisoned = false;

@@ -375,10 +375,8 @@ impl Desk {
         let id = ConnectionId(self.last_connection);
         let client = self.clients.entry(name).or_insert_with(|| Client::new(name));
         client.lines.push(Line { id, nonce: Bytes::new(), frames: Vec::new(), closed: None });
-        self.to_hub.push_back(HubInput::Opened {
-            connection: id,
-            serializer: Serializer::Protobuf,
-        });
+        self.to_hub
+            .push_back(HubInput::Opened { connection: id, serializer: Serializer::Protobuf });
         id
     }
 }

@@ -7,7 +7,7 @@ use rejoin_core::id::ZoneId;
 use rejoin_core::scope::ScopeId;
 use rejoin_core::session::Place;
 use rejoin_core::time::WallTime;
-use rejoin_core::wire::v1::{CloseCode, Rung};
+use rejoin_core::wire::v1::{CloseCode, Ping, Rung, client_frame};
 
 use crate::desk::{Desk, config, join};
 
@@ -42,21 +42,37 @@ fn acts() -> Vec<(&'static str, Act, &'static str)> {
         ("leave", |desk| desk.bye("eve"), "eve: farewell Left"),
         ("cold", |desk| drop(desk.try_login("eve")), "eve: resync Cold []"),
         ("end", |desk| desk.say("ann", "end"), "ann: out ZoneEnded"),
-        ("kick", |desk| {
-            let ann = desk.id("ann");
-            desk.order(Command::EndSession(ann, EndCause::Kicked));
-        }, "ann: farewell Kicked"),
-        ("ban", |desk| {
-            let player = desk.client("ann").player();
-            desk.order(Command::Ban(player, WallTime(u64::MAX)));
-        }, "ann: farewell Banned"),
-        ("send", |desk| {
-            let eve = desk.id("eve");
-            desk.order(Command::Send(eve, "psst".into()));
-        }, "eve: psst"),
-        ("npc", |desk| {
-            desk.order(Command::StartSession(Default::default()));
-        }, "Session(SessionId(5))"),
+        (
+            "kick",
+            |desk| {
+                let ann = desk.id("ann");
+                desk.order(Command::EndSession(ann, EndCause::Kicked));
+            },
+            "ann: farewell Kicked",
+        ),
+        (
+            "ban",
+            |desk| {
+                let player = desk.client("ann").player();
+                desk.order(Command::Ban(player, WallTime(u64::MAX)));
+            },
+            "ann: farewell Banned",
+        ),
+        (
+            "send",
+            |desk| {
+                let eve = desk.id("eve");
+                desk.order(Command::Send(eve, "psst".into()));
+            },
+            "eve: psst",
+        ),
+        (
+            "npc",
+            |desk| {
+                desk.order(Command::StartSession(Default::default()));
+            },
+            "Session(SessionId(5))",
+        ),
     ]
 }
 
@@ -85,6 +101,56 @@ fn nothing_is_seen_before_its_commit() {
         let seen = seen(&mut desk);
         assert!(seen.iter().any(|said| said == end), "{what}: {seen:?}");
     }
+}
+
+#[test]
+fn a_return_is_told_to_nobody_before_its_leg_is_committed() {
+    let mut desk = stage();
+    desk.cut("eve");
+    seen(&mut desk);
+    // The new epoch is committed; the leg that the resync opens is not.
+    desk.store.stop_after = Some(desk.store.commits + 1);
+    drop(desk.try_login("eve"));
+    let early = seen(&mut desk);
+    let told = |seen: &[String]| seen.iter().any(|said| said.starts_with("PlayerReturned"));
+    assert!(!told(&early), "{early:?}");
+    desk.store.release();
+    desk.run();
+    assert!(told(&seen(&mut desk)));
+}
+
+#[test]
+fn a_retired_token_is_refused_once_its_retirement_is_committed() {
+    let mut desk = Desk::plain();
+    desk.login("ann");
+    let old = desk.client("ann").token.clone();
+    desk.cut("ann");
+    desk.resume("ann");
+    desk.store.hold(|_| true);
+    desk.frame("ann", client_frame::Frame::Ping(Ping { nonce: 1 }));
+    let token = desk.client("ann").token.clone();
+    desk.client_mut("ann").token = old;
+    assert_eq!(desk.try_resume("ann"), Err(CloseCode::Unspecified), "no answer yet");
+    let connection = desk.client("ann").connection();
+    desk.store.release();
+    desk.run();
+    assert_eq!(desk.verdict("ann", connection), Err(CloseCode::TokenRetired));
+    desk.client_mut("ann").token = token;
+    assert!(desk.try_resume("ann").is_ok());
+}
+
+#[test]
+fn what_waits_for_a_cut_is_not_said_to_a_connection_that_was_taken_over_meanwhile() {
+    let mut desk = both_in();
+    desk.store.hold(|scope| matches!(scope, ScopeId::Zone(_)));
+    desk.say("bob", "say once");
+    drop(desk.try_resume("ann"));
+    desk.store.release();
+    desk.run();
+    let heard = desk.take("ann");
+    let once = heard.iter().filter(|said| said.ends_with("once")).count();
+    assert_eq!(once, 1, "{heard:?}");
+    assert!(heard.contains(&"once".to_owned()), "on the new connection: {heard:?}");
 }
 
 /// The same one commit at a time: what is seen by then survives a crash right there.
@@ -279,7 +345,10 @@ fn a_resume_waits_for_a_zone_that_is_being_opened_again() {
     desk.run();
     desk.store.release();
     desk.run();
-    assert_eq!(desk.verdict("bob", desk.client("bob").connection()).map(|w| w.rung()), Ok(Rung::Replayed));
+    assert_eq!(
+        desk.verdict("bob", desk.client("bob").connection()).map(|w| w.rung()),
+        Ok(Rung::Replayed)
+    );
     desk.assert_plays("bob");
 }
 

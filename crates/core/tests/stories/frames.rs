@@ -55,7 +55,12 @@ fn oversized() -> Vec<(&'static str, Bytes)> {
     let text = |len: usize| "x".repeat(len + 1);
     let message = |payload, key| Message { payload, key, ..Message::default() };
     let join = |kind: usize, name: usize, payload: Bytes| {
-        up::Body::Join(Join { kind: "x".repeat(kind), name: "x".repeat(name), create: true, payload })
+        up::Body::Join(Join {
+            kind: "x".repeat(kind),
+            name: "x".repeat(name),
+            create: true,
+            payload,
+        })
     };
     let up = |body| encoded(&up_frame(1, body));
     let hello = |change: fn(&mut Hello)| {
@@ -121,7 +126,10 @@ fn malformed_bytes_before_the_hello_end_in_a_farewell() {
         desk.receive_bytes(connection, bytes);
         desk.run();
         let code = desk.closed("ann");
-        assert!(matches!(code, Some(CloseCode::Malformed | CloseCode::TooLarge)), "{what}: {code:?}");
+        assert!(
+            matches!(code, Some(CloseCode::Malformed | CloseCode::TooLarge)),
+            "{what}: {code:?}"
+        );
         desk.assert_plays("bob");
         assert_eq!(desk.hub.sessions().count(), 1, "{what}");
     }

@@ -73,7 +73,8 @@ fn a_signature_serves_nothing_but_what_it_was_given_for() {
         });
         assert_eq!(refused, Err(CloseCode::Credential), "{what}");
     }
-    let refused = desk.try_hello("ann", |ann, _| login_signed(ann, &proof_of(&other, Purpose::Login)));
+    let refused =
+        desk.try_hello("ann", |ann, _| login_signed(ann, &proof_of(&other, Purpose::Login)));
     assert_eq!(refused, Err(CloseCode::Credential), "another challenge");
     let refused = desk.try_hello("ann", |ann, nonce| {
         let capabilities = &capabilities[..];

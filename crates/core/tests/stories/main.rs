@@ -3,15 +3,15 @@
 
 #![allow(unreachable_pub)] // A test crate has no outside to reach.
 
+mod calls;
+mod deadlines;
 mod desk;
+mod durable;
 mod frames;
 mod identity;
-mod tokens;
-mod sessions;
-mod deadlines;
 mod numbers;
-mod streams;
-mod zones;
-mod calls;
 mod outside;
-mod durable;
+mod sessions;
+mod streams;
+mod tokens;
+mod zones;

@@ -95,11 +95,8 @@ fn a_payload_that_is_no_message_of_the_game_is_refused() {
 
 #[test]
 fn an_acknowledgement_of_what_was_never_sent_closes_only_that_connection() {
-    let ahead: [fn(u64, u64) -> (u64, u64); 3] = [
-        |leg, seq| (leg, seq + 100),
-        |leg, seq| (leg + 1, seq),
-        |leg, _| (leg + (5 << 32), 0),
-    ];
+    let ahead: [fn(u64, u64) -> (u64, u64); 3] =
+        [|leg, seq| (leg, seq + 100), |leg, seq| (leg + 1, seq), |leg, _| (leg + (5 << 32), 0)];
     for in_zone in [true, false] {
         for ahead in ahead {
             let mut desk = Desk::with_plaza(&["bob"]);

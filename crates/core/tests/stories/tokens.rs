@@ -2,9 +2,7 @@
 //! does, and disturbs nobody.
 
 use rejoin_core::wire::Bytes;
-use rejoin_core::wire::v1::{
-    CloseCode, Hello, Login, Ping, Rung, client_frame, hello, login,
-};
+use rejoin_core::wire::v1::{CloseCode, Hello, Login, Ping, Rung, client_frame, hello, login};
 
 use crate::desk::client::{Client, hello_for};
 use crate::desk::{Desk, config};
@@ -51,7 +49,10 @@ fn a_retired_token_is_refused_and_the_live_connection_goes_on() {
     let mut desk = Desk::with_plaza(&["ann", "bob"]);
     let old = desk.client("ann").token.clone();
     desk.cut("ann");
-    let live = { desk.resume("ann"); desk.client("ann").connection() };
+    let live = {
+        desk.resume("ann");
+        desk.client("ann").connection()
+    };
     confirm(&mut desk, "ann");
     let token = desk.client("ann").token.clone();
     assert_eq!(desk.try_hello("ann", with_token(old)), Err(CloseCode::TokenRetired));
@@ -166,9 +167,8 @@ fn a_client_that_resumes_for_ever_does_not_grow_its_session() {
     let mut desk = Desk::plain();
     desk.login("ann");
     let scope = rejoin_core::scope::ScopeId::Session(desk.id("ann"));
-    let size = |desk: &Desk| {
-        desk.store.rows(scope).iter().map(|(_, value)| value.len()).sum::<usize>()
-    };
+    let size =
+        |desk: &Desk| desk.store.rows(scope).iter().map(|(_, value)| value.len()).sum::<usize>();
     let mut sizes = Vec::new();
     for _ in 0..200 {
         desk.cut("ann");

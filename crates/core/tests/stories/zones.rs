@@ -128,9 +128,10 @@ fn the_fourth_fault_within_five_seconds_closes_the_zone() {
     for fault in 0..4 {
         desk.say("ann", "panic");
         let closed = fault == 3;
-        let told = desk.events.iter().any(|event| {
-            matches!(event, Event::ZoneFault { closed: now, .. } if *now == closed)
-        });
+        let told = desk
+            .events
+            .iter()
+            .any(|event| matches!(event, Event::ZoneFault { closed: now, .. } if *now == closed));
         assert!(told, "{fault}");
         desk.events.clear();
         if !closed {
@@ -167,11 +168,58 @@ fn a_state_that_cannot_be_saved_closes_its_zone_and_no_other() {
     let mut desk = Desk::with_plaza(&["ann"]);
     desk.login("bob");
     desk.join("bob", "hard");
-    desk.say("ann", "spoil");
-    desk.run();
-    assert!(desk.hub.is_ready());
+    let number = desk.client("ann").number + 1;
+    for _ in 0..2 {
+        desk.client_mut("ann").number = number - 1;
+        desk.say("ann", "spoil");
+        desk.assert_plays("bob");
+        if desk.closed("ann").is_some() {
+            assert_eq!(desk.resume("ann").rung(), Rung::Replayed);
+        }
+    }
+    assert_eq!(desk.client("ann").applied, number, "it was consumed as refused");
+    desk.assert_plays("ann");
+}
+
+#[test]
+fn a_panic_that_a_message_leads_to_is_charged_to_that_message() {
+    for words in ["part me", "transfer hard p"] {
+        let mut desk = Desk::with_plaza(&["ann", "bob"]);
+        let ann = desk.id("ann");
+        desk.say("ann", &format!("curse {ann}"));
+        let act = |desk: &mut Desk| match words {
+            "part me" => desk.part("ann"),
+            _ => desk.say("ann", words),
+        };
+        act(&mut desk);
+        assert_eq!(desk.closed("ann"), Some(CloseCode::ZoneFault));
+        desk.resume("ann");
+        desk.take("ann");
+        desk.client_mut("ann").number -= 1;
+        act(&mut desk);
+        let number = desk.client("ann").number;
+        assert_eq!(desk.take("ann"), [format!("refused {number} ZoneFault")]);
+        desk.assert_plays("ann");
+        assert_eq!(desk.resume("bob").rung(), Rung::Replayed);
+        desk.assert_plays("bob");
+    }
+}
+
+// Row of §6: "unbounded growth by a hostile client (memberships, records, queues)".
+#[test]
+fn the_number_of_zones_is_bounded() {
+    let mut config = crate::desk::config();
+    config.zones_max = 3;
+    let mut desk = Desk::new(config);
+    desk.login("bob");
+    desk.join("bob", "plaza");
+    desk.login("ann");
+    for number in 0..10 {
+        desk.join_with("ann", "plaza", &format!("z{number}"), "");
+        desk.part("ann");
+    }
+    assert!(desk.take("ann").contains(&"refused 5 CreateDenied".to_owned()));
     desk.assert_plays("bob");
-    assert_eq!(desk.resume("ann").rung(), Rung::Replayed);
 }
 
 #[test]

@@ -136,7 +136,9 @@ impl Client {
     pub fn signed(&self, mut hello: Hello, nonce: &[u8]) -> Hello {
         let proof = self.proof(&hello, nonce);
         match hello.purpose.as_mut() {
-            Some(hello::Purpose::Login(login)) => login.identity = Some(login::Identity::Key(proof)),
+            Some(hello::Purpose::Login(login)) => {
+                login.identity = Some(login::Identity::Key(proof))
+            }
             Some(hello::Purpose::Resume(resume)) => resume.key = Some(proof),
             None => {}
         }

@@ -40,10 +40,7 @@ pub fn config() -> HubConfig {
         ..quiet.clone()
     };
     kind("tiny", tiny);
-    config.kinds.insert(
-        "private".to_owned(),
-        ZoneKind { config: quiet, client_may_create: false },
-    );
+    config.kinds.insert("private".to_owned(), ZoneKind { config: quiet, client_may_create: false });
     config
 }
 

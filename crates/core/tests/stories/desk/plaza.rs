@@ -59,6 +59,7 @@ impl<const V: u32> Zone for Plaza<V> {
     }
 
     fn on_part(&mut self, ctx: Ctx<'_, '_>, who: SessionId, cause: PartCause) {
+        assert!(!self.log.contains(&format!("curse {who}")), "asked to panic in on_part");
         self.log.push(format!("part {who}"));
         ctx.broadcast(Text(format!("parted {who} {cause:?}")));
     }

@@ -1,0 +1,291 @@
+//! A hub and one zone in one thread, with clients that are not there: a store that says "committed"
+//! at once and keeps nothing, so that what is counted is the core's own.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use rejoin_core::budget::Rate;
+use rejoin_core::chance::Chance;
+use rejoin_core::exchange::Hold;
+use rejoin_core::hub::{Hub, HubConfig, HubInput, HubOutput, Recovered, ZoneKind};
+use rejoin_core::id::{ConnectionId, OwnerEpoch, ZoneId};
+use rejoin_core::scope::{Batch, Opened, ScopeId};
+use rejoin_core::session::Serializer;
+use rejoin_core::time::{Time, WallTime};
+use rejoin_core::wire::v1::{
+    Anonymous, ClientFrame, Hello, Join, Login, ServerFrame, Up, client_frame, down, hello, login,
+    server_frame, up,
+};
+use rejoin_core::wire::{Bytes, Encoding, Limits, SharedFrame, VERSION, decode_server};
+use rejoin_core::zone::core::ZoneCounts;
+use rejoin_core::zone::{
+    Context, Durability, Sender, Zone, ZoneConfig, ZoneCore, ZoneInput, ZoneMachine, ZoneOutput,
+    ZoneSpec,
+};
+
+const KIND: &str = "echo";
+
+/// A game that says to everybody what one says.
+struct Echo;
+
+impl Zone for Echo {
+    type In = Bytes;
+    type Out = Bytes;
+
+    fn on_message(&mut self, ctx: &mut Context<'_, Bytes>, _from: Sender, message: Bytes) {
+        ctx.broadcast(message);
+    }
+}
+
+/// What a client must remember to speak and to come back.
+#[derive(Clone)]
+pub(crate) struct Client {
+    /// Its connection.
+    pub(crate) connection: ConnectionId,
+    /// Its session.
+    pub(crate) session: u64,
+    /// What opens it again.
+    pub(crate) token: Bytes,
+    /// The leg it is in.
+    pub(crate) leg: u64,
+    /// The last number it used.
+    pub(crate) number: u64,
+}
+
+/// The driver.
+pub(crate) struct Driver {
+    now: Time,
+    hub: Hub,
+    zone: Option<(ZoneId, OwnerEpoch, ZoneCore<Echo>)>,
+    to_hub: VecDeque<HubInput>,
+    to_zone: VecDeque<ZoneInput>,
+    last_connection: u64,
+    /// Frames put on connections.
+    pub(crate) sent: u64,
+    /// Where frames go that somebody wants to look at.
+    pub(crate) heard: Option<Vec<(ConnectionId, SharedFrame)>>,
+}
+
+impl Driver {
+    /// A hub without sessions, whose zones have this durability. Nobody is throttled, pinged or
+    /// given up while it is measured.
+    pub(crate) fn new(durability: Durability) -> Self {
+        let config = ZoneConfig { durability, tick: None, ..ZoneConfig::default() };
+        let kind = ZoneKind { config, client_may_create: true };
+        let (long, rate) = (Duration::from_secs(600), Rate { per_second: 1 << 30, burst: 1 << 30 });
+        let config = HubConfig {
+            anonymous: true,
+            hold: Hold::Timed(long),
+            heartbeat: long,
+            silence: long,
+            messages: rate,
+            bytes: rate,
+            kinds: [(KIND.to_owned(), kind)].into(),
+            ..HubConfig::default()
+        };
+        let now = Time::from_millis(1_000);
+        let opened = Opened { owner: OwnerEpoch(1), ..Opened::default() };
+        let recovered = Recovered { hub: opened, ..Recovered::default() };
+        let (hub, _) = Hub::open(now, WallTime(1_700_000_000_000), config, [7; 32], recovered);
+        let mut driver = Self {
+            now,
+            hub,
+            zone: None,
+            to_hub: VecDeque::new(),
+            to_zone: VecDeque::new(),
+            last_connection: 0,
+            sent: 0,
+            heard: None,
+        };
+        driver.run();
+        driver
+    }
+
+    /// Figures of the zone; none before the first join.
+    pub(crate) fn zone_counts(&self) -> ZoneCounts {
+        self.zone.as_ref().map(|(_, _, zone)| zone.counts()).unwrap_or_default()
+    }
+
+    /// The hub.
+    pub(crate) fn hub(&self) -> &Hub {
+        &self.hub
+    }
+
+    /// Lets this much time pass and rings what is due.
+    pub(crate) fn wait(&mut self, time: Duration) {
+        let end = self.now.after(time);
+        while let Some(next) = self.hub.next_deadline().filter(|next| *next <= end) {
+            self.now = next.max(self.now);
+            self.input(HubInput::Wake);
+        }
+        self.now = end;
+    }
+
+    /// Opens a connection.
+    pub(crate) fn connect(&mut self) -> ConnectionId {
+        self.last_connection += 1;
+        let connection = ConnectionId(self.last_connection);
+        self.input(HubInput::Opened { connection, serializer: Serializer::Protobuf });
+        connection
+    }
+
+    /// Cuts a connection.
+    pub(crate) fn cut(&mut self, connection: ConnectionId) {
+        self.input(HubInput::Closed(connection));
+    }
+
+    /// A frame comes in on a connection, decoded.
+    pub(crate) fn receive(&mut self, connection: ConnectionId, frame: client_frame::Frame) {
+        let frame = Ok(ClientFrame { frame: Some(frame) });
+        self.input(HubInput::Received { connection, frame, bytes: 64 });
+    }
+
+    /// The next numbered frame of a client.
+    pub(crate) fn say(&mut self, client: &mut Client, body: up::Body) {
+        client.number += 1;
+        let up = Up { seq: client.number, body: Some(body) };
+        self.receive(client.connection, client_frame::Frame::Up(up));
+    }
+
+    /// Logs an anonymous player in.
+    pub(crate) fn log_in(&mut self) -> Client {
+        let connection = self.connect();
+        let identity = Some(login::Identity::Anonymous(Anonymous {}));
+        let login = Login { identity, fresh: false };
+        self.greet(connection, hello::Purpose::Login(login))
+    }
+
+    /// Says a hello and takes what the Welcome says.
+    pub(crate) fn greet(&mut self, connection: ConnectionId, purpose: hello::Purpose) -> Client {
+        let hello = Hello {
+            version: VERSION,
+            server_name: "localhost".to_owned(),
+            purpose: Some(purpose),
+            capabilities: Vec::new(),
+            admission: Bytes::new(),
+        };
+        let frames = self.hear(|driver| {
+            driver.receive(connection, client_frame::Frame::Hello(hello));
+        });
+        let welcome = frames.into_iter().find_map(|frame| match frame {
+            server_frame::Frame::Welcome(welcome) => Some(welcome),
+            _ => None,
+        });
+        let welcome = welcome.expect("the hello is welcomed");
+        let number = welcome.applied;
+        Client {
+            connection,
+            session: welcome.session,
+            token: welcome.token,
+            leg: welcome.leg,
+            number,
+        }
+    }
+
+    /// Takes a client into the zone.
+    pub(crate) fn join(&mut self, client: &mut Client) {
+        let (kind, name) = (KIND.to_owned(), "z".to_owned());
+        let join = Join { kind, name, create: true, payload: Bytes::new() };
+        let frames = self.hear(|driver| driver.say(client, up::Body::Join(join)));
+        let joined = frames.into_iter().find_map(|frame| match frame {
+            server_frame::Frame::Down(down) => match down.body {
+                Some(down::Body::Joined(joined)) => Some(joined),
+                _ => None,
+            },
+            _ => None,
+        });
+        client.leg = joined.expect("the join is let in").leg;
+    }
+
+    /// What is said while something is done, decoded.
+    fn hear(&mut self, deed: impl FnOnce(&mut Self)) -> Vec<server_frame::Frame> {
+        self.heard = Some(Vec::new());
+        deed(self);
+        let heard = self.heard.take().unwrap_or_default();
+        let decode = |(_, frame): (ConnectionId, SharedFrame)| {
+            let bytes = frame.protobuf().clone();
+            let frame = decode_server(Encoding::Protobuf, bytes, &Limits::DEFAULT);
+            let frame: ServerFrame = frame.expect("the server writes what a client can read");
+            frame.frame
+        };
+        heard.into_iter().filter_map(decode).collect()
+    }
+
+    fn input(&mut self, input: HubInput) {
+        self.to_hub.push_back(input);
+        self.run();
+    }
+
+    /// Carries everything until all is quiet.
+    fn run(&mut self) {
+        loop {
+            while let Some(output) = self.hub.next_output() {
+                self.carry_hub(output);
+            }
+            while let Some((_, _, zone)) = &mut self.zone
+                && let Some(output) = zone.next_output()
+            {
+                self.carry_zone(output);
+            }
+            if let Some(input) = self.to_hub.pop_front() {
+                self.hub.handle(self.now, input);
+            } else if let Some((_, _, zone)) = &mut self.zone
+                && let Some(input) = self.to_zone.pop_front()
+            {
+                zone.handle(self.now, input);
+            } else {
+                return;
+            }
+        }
+    }
+
+    fn carry_hub(&mut self, output: HubOutput) {
+        match output {
+            HubOutput::Send { connection, frame } => self.put(connection, frame),
+            HubOutput::ToZone(_, owner, message) => {
+                self.to_zone.push_back(ZoneInput::FromHub(owner, message));
+            }
+            HubOutput::OpenZone(spec) => self.open_zone(*spec),
+            HubOutput::Commit(batch) => self.commit(&batch),
+            HubOutput::Close { connection, .. } => {
+                self.to_hub.push_back(HubInput::Closed(connection));
+            }
+            _ => {}
+        }
+    }
+
+    fn carry_zone(&mut self, output: ZoneOutput) {
+        match output {
+            ZoneOutput::Send { link, frame, .. } => self.put(link.connection, frame),
+            ZoneOutput::ToHub(said) => {
+                if let Some((id, owner, _)) = self.zone {
+                    self.to_hub.push_back(HubInput::FromZone(id, owner, said));
+                }
+            }
+            ZoneOutput::Commit(batch) => self.commit(&batch),
+            _ => {}
+        }
+    }
+
+    fn open_zone(&mut self, spec: ZoneSpec) {
+        let owner = OwnerEpoch(1);
+        let opened = Opened { owner, ..Opened::default() };
+        let (id, chance) = (spec.id, Chance::from_seed([9; 32]));
+        self.zone = Some((id, owner, ZoneCore::open(self.now, spec, Echo, &opened, chance)));
+    }
+
+    fn commit(&mut self, batch: &Batch) {
+        let Batch { scope, revision, .. } = *batch;
+        match scope {
+            ScopeId::Zone(_) => self.to_zone.push_front(ZoneInput::Committed(revision)),
+            _ => self.to_hub.push_back(HubInput::Committed(scope, revision)),
+        }
+    }
+
+    fn put(&mut self, connection: ConnectionId, frame: SharedFrame) {
+        self.sent += 1;
+        if let Some(heard) = &mut self.heard {
+            heard.push((connection, frame));
+        }
+    }
+}
