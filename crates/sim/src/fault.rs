@@ -370,16 +370,15 @@ impl World {
     /// Whether everybody who can be back is back, with nothing left to say.
     #[must_use]
     pub fn is_settled(&self) -> bool {
-        self.players.iter().all(|player| {
-            let back = player.is_connected() && player.client.buffered().0 == 0;
-            player.retired || back
-        })
+        self.players.iter().all(|player| player.retired || player.was_back)
     }
 
     /// Keeps everybody trying, and asks those who are in a zone for a last report.
     pub fn nudge(&mut self) {
         for index in 0..self.players.len() {
-            if self.players[index].retired {
+            let player = &mut self.players[index];
+            player.was_back |= player.is_connected() && player.client.buffered().0 == 0;
+            if player.retired {
                 continue;
             }
             let time = self.players[index].time(self.now);
@@ -387,6 +386,9 @@ impl World {
                 self.players[index].client.retry(time);
             } else if self.players[index].books.zone.is_some() {
                 self.players[index].ask_report();
+            } else {
+                // Refused outside zones, but heard: nobody idles out.
+                self.players[index].wish(Verb::Say, 0);
             }
             self.drain_player(index);
         }
@@ -512,7 +514,7 @@ impl World {
                 || crowded
                 || (player.shared && self.knobs.hub.duplicates == Duplicates::RejectNew);
             let buffered = player.client.buffered().0;
-            if !excused && (!player.is_connected() || buffered > 0) {
+            if !excused && !player.was_back {
                 let status = player.client.status();
                 let text = format!("player {index} is {status:?} with {buffered} unacknowledged");
                 self.watch.fail("comes-back", text);

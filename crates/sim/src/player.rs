@@ -74,6 +74,8 @@ pub struct Player {
     pub wake: Option<u64>,
     /// Others share its identity, or somebody ended its session: less can be expected.
     pub shared: bool,
+    /// Once faults had stopped it was connected, and all it had sent was acknowledged.
+    pub was_back: bool,
     /// It should not be connected any more.
     pub retired: bool,
     /// Its clock: offset in microseconds and drift in parts per million.
@@ -103,6 +105,7 @@ impl Player {
             frozen_until: 0,
             wake: None,
             shared: false,
+            was_back: false,
             retired: false,
             clock: (rng.below(1 << 40), rng.range(0, 1_000) as i64 - 500),
             config,

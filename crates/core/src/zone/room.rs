@@ -69,11 +69,8 @@ pub(crate) struct Room {
 
 impl Room {
     pub(crate) fn new(id: ZoneId, name: ZoneName, owner: OwnerEpoch, config: ZoneConfig) -> Self {
-        let rules = Rules {
-            duplicates: Duplicates::TakeOver,
-            keep: None,
-            capacity: Some(config.roster_max),
-        };
+        // How many records there may be is decided at the door: whoever is let in has one.
+        let rules = Rules { duplicates: Duplicates::TakeOver, keep: None, capacity: None };
         Self {
             id,
             name,
