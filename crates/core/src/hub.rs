@@ -16,7 +16,7 @@ mod place;
 mod recover;
 mod zones;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -179,9 +179,10 @@ pub struct Hub {
     pub(crate) config: HubConfig,
     pub(crate) chance: Chance,
     pub(crate) connections: BTreeMap<ConnectionId, Connection>,
-    pub(crate) sessions: BTreeMap<SessionId, Session>,
+    /// Boxed: nodes of the map are half empty, and a session is large.
+    pub(crate) sessions: BTreeMap<SessionId, Box<Session>>,
     /// Sessions that can be returned to, by player.
-    pub(crate) by_player: BTreeMap<PlayerId, Vec<SessionId>>,
+    pub(crate) by_player: BTreeSet<(PlayerId, SessionId)>,
     pub(crate) players: BTreeMap<PlayerId, Player>,
     pub(crate) zones: BTreeMap<ZoneId, ZoneInfo>,
     pub(crate) alarms: Alarms,
@@ -260,13 +261,13 @@ impl Hub {
 
     /// All sessions.
     pub fn sessions(&self) -> impl Iterator<Item = (SessionId, &Session)> {
-        self.sessions.iter().map(|(id, session)| (*id, session))
+        self.sessions.iter().map(|(id, session)| (*id, &**session))
     }
 
     /// One session.
     #[must_use]
     pub fn session(&self, id: SessionId) -> Option<&Session> {
-        self.sessions.get(&id)
+        self.sessions.get(&id).map(Box::as_ref)
     }
 
     /// The state of a connection.
@@ -362,6 +363,12 @@ impl Hub {
         }
     }
 
+    /// The sessions of a player that can be returned to, oldest first.
+    pub(crate) fn sessions_of(&self, player: PlayerId) -> Vec<SessionId> {
+        let theirs = (player, SessionId(0))..=(player, SessionId(u64::MAX));
+        self.by_player.range(theirs).map(|(_, session)| *session).collect()
+    }
+
     pub(crate) fn link_of(&self, session: SessionId) -> Option<Link> {
         let session = self.sessions.get(&session)?;
         Some(Link { connection: session.connection()?, epoch: session.epoch })
@@ -381,7 +388,7 @@ impl Hub {
 
     /// A native session says something in its zone.
     pub(crate) fn say_native(&mut self, session: SessionId, message: Native) {
-        if let Some(zone) = self.sessions.get(&session).and_then(Session::zone) {
+        if let Some(zone) = self.session(session).and_then(Session::zone) {
             self.tell_zone(zone, ToZone::Native { session, message });
         }
     }

@@ -80,6 +80,11 @@ impl Timeline {
         self.recent.drain(..extra);
     }
 
+    /// Gives back spare memory; for sessions that will rest a while.
+    pub fn rest(&mut self) {
+        self.recent.shrink_to_fit();
+    }
+
     /// The last few entries, oldest first.
     #[must_use]
     pub fn recent(&self) -> &[Entry] {

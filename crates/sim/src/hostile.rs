@@ -24,8 +24,8 @@ pub struct Hostile {
     leg: u64,
     /// A session of its own, and what opens it.
     own: Option<(u64, [u8; 32])>,
-    /// It asked to join and now sends more than anybody may.
-    flooding: bool,
+    /// It asked to join, and sends more than anybody may before it is answered.
+    flood: u64,
 }
 
 impl Hostile {
@@ -44,11 +44,18 @@ impl Hostile {
 
     /// How many frames it sends at once.
     pub fn appetite(&mut self, rng: &mut Rng) -> u64 {
-        if std::mem::take(&mut self.flooding) { 120 } else { rng.range(1, 6) }
+        if self.welcomed && rng.per_mille(30) {
+            self.flood = 120;
+            return self.flood;
+        }
+        rng.range(1, 6)
     }
 
     /// The next thing it sends. `stolen` are retired tokens of honest players.
     pub fn next_bytes(&mut self, rng: &mut Rng, stolen: &[(u64, [u8; 32])]) -> Bytes {
+        if self.flood > 0 {
+            return self.flood_frame();
+        }
         if rng.per_mille(150) {
             let noise = (0..rng.below(64)).map(|_| rng.next() as u8).collect::<Vec<u8>>();
             return Bytes::from(noise);
@@ -59,6 +66,24 @@ impl Hostile {
             self.any_frame(rng, stolen)
         };
         let frame = ClientFrame { frame: Some(frame) };
+        encode_client(Encoding::Protobuf, &frame).unwrap_or_default()
+    }
+
+    /// A join, and then as much as goes into the time before it is answered.
+    fn flood_frame(&mut self) -> Bytes {
+        let body = match self.flood {
+            120 => up::Body::Join(Join {
+                kind: "whole".to_owned(),
+                name: "z0".to_owned(),
+                create: true,
+                payload: Bytes::new(),
+            }),
+            _ => up::Body::Message(Message::default()),
+        };
+        self.flood -= 1;
+        let up = Up { seq: self.next, body: Some(body) };
+        self.next += 1;
+        let frame = ClientFrame { frame: Some(client_frame::Frame::Up(up)) };
         encode_client(Encoding::Protobuf, &frame).unwrap_or_default()
     }
 
@@ -123,15 +148,12 @@ impl Hostile {
         };
         self.next = self.next.max(seq.saturating_add(1).min(self.next + 1));
         let body = match rng.below(7) {
-            0 => {
-                self.flooding = rng.per_mille(200);
-                up::Body::Join(Join {
-                    kind: (*rng.pick(&["cells", "whole", "hard", "no-such"])).to_owned(),
-                    name: "z0".to_owned(),
-                    create: rng.per_mille(500),
-                    payload: Bytes::new(),
-                })
-            }
+            0 => up::Body::Join(Join {
+                kind: (*rng.pick(&["cells", "whole", "hard", "no-such"])).to_owned(),
+                name: "z0".to_owned(),
+                create: rng.per_mille(500),
+                payload: Bytes::new(),
+            }),
             1 => up::Body::Part(Part {}),
             2 => up::Body::Answer(Answer { call: rng.next(), payload: Bytes::new() }),
             3 if rng.per_mille(200) => up::Body::Bye(Bye {}),

@@ -141,4 +141,49 @@ mod tests {
         tiny.frame_bytes_max = 10;
         assert_eq!(tiny.before_hello().frame_bytes_max, 10);
     }
+
+    #[test]
+    fn the_limits_are_those_that_are_written_down() {
+        // Taken apart whole: a new limit does not compile until it stands here, too.
+        let Limits {
+            message_bytes_max,
+            frame_bytes_max,
+            hello_bytes_max,
+            server_frame_bytes_max,
+            snapshot_bytes_max,
+            latest_max,
+            admission_bytes_max,
+            zone_kind_bytes_max,
+            zone_name_bytes_max,
+            key_bytes_max,
+            server_name_bytes_max,
+            capabilities_max,
+            capability_bytes_max,
+            text_bytes_max,
+            addresses_max,
+            address_bytes_max,
+        } = Limits::DEFAULT;
+        let rows = [
+            ("message_bytes_max", message_bytes_max),
+            ("frame_bytes_max", frame_bytes_max),
+            ("hello_bytes_max", hello_bytes_max),
+            ("server_frame_bytes_max", server_frame_bytes_max),
+            ("snapshot_bytes_max", snapshot_bytes_max),
+            ("latest_max", latest_max),
+            ("admission_bytes_max", admission_bytes_max),
+            ("zone_kind_bytes_max", zone_kind_bytes_max),
+            ("zone_name_bytes_max", zone_name_bytes_max),
+            ("key_bytes_max", key_bytes_max),
+            ("server_name_bytes_max", server_name_bytes_max),
+            ("capabilities_max", capabilities_max),
+            ("capability_bytes_max", capability_bytes_max),
+            ("text_bytes_max", text_bytes_max),
+            ("addresses_max", addresses_max),
+            ("address_bytes_max", address_bytes_max),
+        ];
+        let code: Vec<String> =
+            rows.iter().map(|(key, value)| format!("wire.{key} = {value}")).collect();
+        let written = include_str!("../defaults.txt").lines().filter(|row| !row.starts_with('#'));
+        assert!(written.eq(code));
+    }
 }

@@ -13,7 +13,7 @@ use rejoin_core::scope::{Batch, Opened, ScopeId};
 use rejoin_core::session::Serializer;
 use rejoin_core::time::{Time, WallTime};
 use rejoin_core::wire::v1::{
-    Anonymous, ClientFrame, Hello, Join, Login, ServerFrame, Up, client_frame, down, hello, login,
+    Anonymous, ClientFrame, Down, Hello, Join, Login, Up, client_frame, down, hello, login,
     server_frame, up,
 };
 use rejoin_core::wire::{Bytes, Encoding, Limits, SharedFrame, VERSION, decode_server};
@@ -67,17 +67,23 @@ pub(crate) struct Driver {
 }
 
 impl Driver {
-    /// A hub without sessions, whose zones have this durability. Nobody is throttled, pinged or
-    /// given up while it is measured.
+    /// A hub without sessions, whose zones have this durability. It runs on defaults but for what
+    /// would end the measurement: nobody is throttled, and a hold lasts ten minutes.
     pub(crate) fn new(durability: Durability) -> Self {
-        let config = ZoneConfig { durability, tick: None, ..ZoneConfig::default() };
+        let hold = Hold::Timed(Duration::from_secs(600));
+        let rate = Rate { per_second: 1 << 30, burst: 1 << 30 };
+        let config = ZoneConfig {
+            durability,
+            tick: None,
+            members_max: 100_000,
+            roster_max: 100_000,
+            hold,
+            ..ZoneConfig::default()
+        };
         let kind = ZoneKind { config, client_may_create: true };
-        let (long, rate) = (Duration::from_secs(600), Rate { per_second: 1 << 30, burst: 1 << 30 });
         let config = HubConfig {
             anonymous: true,
-            hold: Hold::Timed(long),
-            heartbeat: long,
-            silence: long,
+            hold,
             messages: rate,
             bytes: rate,
             kinds: [(KIND.to_owned(), kind)].into(),
@@ -164,14 +170,14 @@ impl Driver {
             capabilities: Vec::new(),
             admission: Bytes::new(),
         };
-        let frames = self.hear(|driver| {
-            driver.receive(connection, client_frame::Frame::Hello(hello));
-        });
-        let welcome = frames.into_iter().find_map(|frame| match frame {
-            server_frame::Frame::Welcome(welcome) => Some(welcome),
-            _ => None,
-        });
-        let welcome = welcome.expect("the hello is welcomed");
+        let hello = client_frame::Frame::Hello(hello);
+        let welcome = self.hear(
+            |driver| driver.receive(connection, hello),
+            |frame| match frame {
+                server_frame::Frame::Welcome(welcome) => Some(welcome),
+                _ => None,
+            },
+        );
         let number = welcome.applied;
         Client {
             connection,
@@ -186,29 +192,33 @@ impl Driver {
     pub(crate) fn join(&mut self, client: &mut Client) {
         let (kind, name) = (KIND.to_owned(), "z".to_owned());
         let join = Join { kind, name, create: true, payload: Bytes::new() };
-        let frames = self.hear(|driver| driver.say(client, up::Body::Join(join)));
-        let joined = frames.into_iter().find_map(|frame| match frame {
-            server_frame::Frame::Down(down) => match down.body {
-                Some(down::Body::Joined(joined)) => Some(joined),
+        client.leg = self.hear(
+            |driver| driver.say(client, up::Body::Join(join)),
+            |frame| match frame {
+                server_frame::Frame::Down(Down {
+                    body: Some(down::Body::Joined(joined)), ..
+                }) => Some(joined.leg),
                 _ => None,
             },
-            _ => None,
-        });
-        client.leg = joined.expect("the join is let in").leg;
+        );
     }
 
-    /// What is said while something is done, decoded.
-    fn hear(&mut self, deed: impl FnOnce(&mut Self)) -> Vec<server_frame::Frame> {
+    /// The first frame of a kind that is said while something is done. Later ones are not decoded:
+    /// that is not the server's work.
+    fn hear<T>(
+        &mut self,
+        deed: impl FnOnce(&mut Self),
+        kind: impl Fn(server_frame::Frame) -> Option<T>,
+    ) -> T {
         self.heard = Some(Vec::new());
         deed(self);
         let heard = self.heard.take().unwrap_or_default();
-        let decode = |(_, frame): (ConnectionId, SharedFrame)| {
+        let decoded = heard.into_iter().filter_map(|(_, frame)| {
             let bytes = frame.protobuf().clone();
             let frame = decode_server(Encoding::Protobuf, bytes, &Limits::DEFAULT);
-            let frame: ServerFrame = frame.expect("the server writes what a client can read");
-            frame.frame
-        };
-        heard.into_iter().filter_map(decode).collect()
+            frame.expect("the server writes what a client can read").frame
+        });
+        decoded.filter_map(kind).next().expect("the server answers")
     }
 
     fn input(&mut self, input: HubInput) {

@@ -91,8 +91,8 @@ impl Hub {
     }
 
     fn decide_login(&mut self, now: Time, id: ConnectionId, claim: Claim, fresh: bool) {
-        let theirs = self.by_player.get(&claim.player).cloned().unwrap_or_default();
-        let theirs: Vec<(SessionId, bool)> = theirs
+        let theirs: Vec<(SessionId, bool)> = self
+            .sessions_of(claim.player)
             .into_iter()
             .filter_map(|id| self.sessions.get(&id).map(|session| (id, session)))
             .filter(|(_, session)| session.ending.is_none() && session.identity != Identity::Server)
@@ -203,8 +203,8 @@ impl Hub {
         session.timeline.record(self.wall(now), What::Began, 0);
         self.counts.sessions_total += 1;
         let player = session.player;
-        self.by_player.entry(player).or_default().push(id);
-        self.sessions.insert(id, session);
+        self.by_player.insert((player, id));
+        self.sessions.insert(id, Box::new(session));
         self.start_idling(now, id);
         self.start_lifetime(now, id);
         self.touch(id);

@@ -205,7 +205,7 @@ impl Hub {
         if !self.is_banned(now, player) {
             return;
         }
-        for session in self.by_player.get(&player).cloned().unwrap_or_default() {
+        for session in self.sessions_of(player) {
             hit(Mark::Banned);
             self.end(now, session, EndCause::Banned);
         }

@@ -132,3 +132,6 @@ impl Default for HubConfig {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

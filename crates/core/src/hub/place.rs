@@ -261,7 +261,9 @@ impl Hub {
         }
         session.presence = Presence::Away(None);
         session.outbox.rest();
+        session.tokens.rest();
         session.timeline.record(at, What::Dropped, code as u32);
+        session.timeline.rest();
         let (stay, zone) = (session.leg.stay, session.zone());
         let callback = session.disconnect_callback;
         self.touch(id);
@@ -309,12 +311,7 @@ impl Hub {
         let connection = session.connection();
         session.presence = Presence::Away(None);
         let player = session.player;
-        if let Some(theirs) = self.by_player.get_mut(&player) {
-            theirs.retain(|other| *other != id);
-            if theirs.is_empty() {
-                self.by_player.remove(&player);
-            }
-        }
+        self.by_player.remove(&(player, id));
         if let Some(connection) = connection {
             if let Some(known) = self.connections.get_mut(&connection) {
                 known.phase = Phase::Fenced;

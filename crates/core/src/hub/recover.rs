@@ -90,9 +90,9 @@ impl Hub {
                         session.presence = Presence::Native;
                     }
                     if session.ending.is_none() {
-                        self.by_player.entry(session.player).or_default().push(*id);
+                        self.by_player.insert((session.player, *id));
                     }
-                    self.sessions.insert(*id, session);
+                    self.sessions.insert(*id, Box::new(session));
                 }
                 Err(text) => damaged.push((*id, text)),
             }

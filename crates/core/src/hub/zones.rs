@@ -230,15 +230,22 @@ impl Hub {
         for id in self.sessions_in(zone) {
             let Some(session) = self.sessions.get(&id) else { continue };
             let stay = session.leg.stay;
-            match session.place {
-                Place::Joining(_) => {
+            match &session.place {
+                Place::Joining(joining) => {
+                    let asked = joining.asked.is_some();
                     let code = RefusalCode::UnknownZone;
                     self.join_refused(now, id, (zone, stay), code, text.to_owned());
-                    // There is nobody to wait for.
-                    self.forgotten(now, zone, id, stay);
+                    if !asked {
+                        // Nothing was sent there that could come back.
+                        self.forgotten(now, zone, id, stay);
+                    }
                 }
                 _ => self.missing(now, zone, id, stay),
             }
+        }
+        // Frames that were on their way there will not come back: their senders say them again.
+        for connection in self.connections_at(zone) {
+            self.drop_connection(now, connection, CloseCode::ZoneFault, "the zone is gone");
         }
         self.finish_recovery(now);
     }

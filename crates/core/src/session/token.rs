@@ -112,6 +112,12 @@ impl Tokens {
         tokens
     }
 
+    /// Gives back spare memory; for sessions that will rest a while.
+    pub fn rest(&mut self) {
+        self.valid.shrink_to_fit();
+        self.retired.shrink_to_fit();
+    }
+
     fn retire(&mut self, token: (TokenNumber, SecretHash)) {
         if self.retired.len() == RETIRED_MAX {
             self.retired.pop_front();

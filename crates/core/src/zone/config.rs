@@ -108,3 +108,6 @@ impl Default for ZoneConfig {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

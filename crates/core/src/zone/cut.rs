@@ -399,6 +399,7 @@ fn restore_room(now: Time, room: &mut Room, cut: Cut) {
         }
     }
     room.dirty.said = cut.last;
+    room.missed = true;
     room.reset_alarm();
 }
 

@@ -63,6 +63,8 @@ pub(crate) struct Room {
     /// The zone ends: nobody comes in any more.
     pub ending: bool,
     pub dirty: Dirty,
+    /// Somebody may have missed something for good; `overrun` looks who.
+    pub missed: bool,
     /// No member's deadline is earlier than this.
     pub soonest: Option<Time>,
 }
@@ -86,6 +88,7 @@ impl Room {
             last_job: JobId::default(),
             ending: false,
             dirty: Dirty::default(),
+            missed: false,
             soonest: None,
         }
     }

@@ -129,9 +129,10 @@ impl<Z: Zone> ZoneCore<Z> {
         message: Z::Out,
     ) {
         let members = self.room.members.iter().filter(|(id, m)| m.is_active() && to.contains(**id));
-        let (natives, others): (Vec<_>, Vec<_>) = members.partition(|(_, member)| member.native);
-        let natives: Vec<SessionId> = natives.into_iter().map(|(id, _)| *id).collect();
-        if !others.is_empty() {
+        let has_others = members.clone().any(|(_, member)| !member.native);
+        let natives: Vec<SessionId> =
+            members.filter(|(_, member)| member.native).map(|(id, _)| *id).collect();
+        if has_others {
             let body = down::Body::Message(said(message.encode()));
             self.room.say(now, to, cause, body, &mut self.out);
         }

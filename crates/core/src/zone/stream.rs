@@ -87,6 +87,7 @@ impl Room {
             hit(Mark::OutboxEvicted);
             member.outbox_bytes -= kept.frame.len();
             member.lost = member.lost.max(kept.seq);
+            self.missed = true;
         }
         seq
     }
@@ -178,8 +179,13 @@ impl Room {
     /// Members on a link who missed something for good and can be given the whole state now.
     pub(crate) fn overrun(&mut self) -> Vec<SessionId> {
         let mut due = Vec::new();
+        // Asked after every input: a full zone is not searched for nobody.
+        if !std::mem::take(&mut self.missed) {
+            return due;
+        }
         for (session, member) in &mut self.members {
             let missed = member.lost > member.sent;
+            self.missed |= missed;
             if !missed || !member.is_active() || member.link.is_none() {
                 continue;
             }
@@ -215,6 +221,7 @@ impl Room {
                 let meant = entry.seq > member.joined && entry.to.contains(*session);
                 if meant && member.is_active() && member.acked < entry.seq && !member.native {
                     member.lost = member.lost.max(entry.seq);
+                    self.missed = true;
                     self.dirty.members.insert(*session);
                 }
             }

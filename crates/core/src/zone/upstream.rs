@@ -65,7 +65,7 @@ impl<Z: Zone> ZoneCore<Z> {
         if let Some(code) = refusal {
             self.refuse(now, session, seq, code);
         }
-        self.note_applied(now);
+        self.note_applied(now, session);
     }
 
     /// Applies a numbered frame, or says why not.
@@ -223,6 +223,7 @@ impl<Z: Zone> ZoneCore<Z> {
         {
             // It was overrun again meanwhile; `overrun` finds it at the end of this input.
             member.lost = member.lost.max(member.sent + 1);
+            self.room.missed = true;
         }
         if member.flight.is_empty() {
             member.progress_at = None;
@@ -263,7 +264,7 @@ impl<Z: Zone> ZoneCore<Z> {
         }
     }
 
-    fn note_applied(&mut self, now: Time) {
+    fn note_applied(&mut self, now: Time, session: SessionId) {
         if is_armed(Bug::AckBeforeApplied) {
             let sessions: Vec<SessionId> = self.room.members.keys().copied().collect();
             for session in sessions {
@@ -272,35 +273,21 @@ impl<Z: Zone> ZoneCore<Z> {
                 }
             }
         }
-        if !self.room.config.durability.is_gated() {
-            self.ack_at.get_or_insert(now.after(self.room.config.ack_delay));
+        if self.room.config.durability.is_gated() {
+            return;
+        }
+        self.ack_at.get_or_insert(now.after(self.room.config.ack_delay));
+        let member = self.room.members.get(&session);
+        if member.is_some_and(|m| m.applied >= m.told.saturating_add(ACK_EVERY)) {
+            self.tell_applied(session);
         }
     }
 
     /// In a gated zone numbers are acknowledged with their cut; in another one after a while.
     pub(crate) fn acknowledge_due(&mut self, now: Time) {
-        if self.room.config.durability.is_gated() {
-            return;
-        }
-        let due = self.ack_at.is_some_and(|at| now >= at);
-        let sessions: Vec<SessionId> = self
-            .room
-            .dirty
-            .members
-            .iter()
-            .filter(|id| {
-                let member = self.room.members.get(id);
-                member.is_some_and(|m| {
-                    m.applied >= m.told.saturating_add(if due { 1 } else { ACK_EVERY })
-                })
-            })
-            .copied()
-            .collect();
-        if due {
+        if !self.room.config.durability.is_gated() && self.ack_at.is_some_and(|at| now >= at) {
             self.ack_at = None;
-        }
-        for session in sessions {
-            self.tell_applied(session);
+            self.acknowledge_cut();
         }
     }
 

@@ -51,7 +51,7 @@ fn a_reader_that_acknowledges_nothing_is_too_slow_even_if_it_pings() {
     desk.assert_plays("bob");
     desk.client_mut("ann").is_obliging = true;
     assert_eq!(desk.resume("ann").rung(), Rung::Replayed);
-    assert!(desk.take("ann").contains(&"read this".to_owned()) || desk.client("ann").seq > 0);
+    assert!(desk.take("ann").contains(&"read this".to_owned()));
 }
 
 #[test]

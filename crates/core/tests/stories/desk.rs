@@ -6,7 +6,7 @@ pub mod client;
 pub mod plaza;
 pub mod store;
 
-mod helpers;
+mod words;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -32,7 +32,7 @@ use self::client::{Client, Line};
 use self::plaza::Plaza;
 use self::store::Store;
 
-pub use self::helpers::{config, join, zone};
+pub use self::words::{config, join, zone};
 
 /// What the game's admission rule does.
 #[derive(Clone, Copy, PartialEq, Eq)]

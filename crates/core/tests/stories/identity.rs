@@ -40,6 +40,8 @@ fn proof_of<'a>(nonce: &'a [u8], purpose: Purpose) -> Proof<'a> {
     }
 }
 
+type Change = fn(&mut Proof<'_>);
+
 /// A login whose proof is over something else than it says.
 fn login_signed(client: &Client, proof: &Proof<'_>) -> Hello {
     let identity = Some(login::Identity::Key(client.sign(proof)));
@@ -51,7 +53,7 @@ fn login_signed(client: &Client, proof: &Proof<'_>) -> Hello {
 fn a_signature_serves_nothing_but_what_it_was_given_for() {
     let capabilities = ["more".to_owned()];
     let other = [8; 32];
-    let changes: Vec<(&str, fn(&mut Proof<'_>))> = vec![
+    let changes: Vec<(&str, Change)> = vec![
         ("resume", |proof| proof.purpose = Purpose::Resume),
         ("link", |proof| proof.purpose = Purpose::Link),
         ("another name of this server", |proof| proof.server_name = "127.0.0.1"),
@@ -88,7 +90,7 @@ fn a_signature_serves_nothing_but_what_it_was_given_for() {
 #[test]
 fn a_resume_signed_for_another_session_epoch_or_purpose_is_refused() {
     let mut desk = Desk::with_plaza(&["ann", "bob"]);
-    let changes: Vec<(&str, fn(&mut Proof<'_>))> = vec![
+    let changes: Vec<(&str, Change)> = vec![
         ("login", |proof| proof.purpose = Purpose::Login),
         ("another session", |proof| proof.session += 1),
         ("another epoch", |proof| proof.epoch += 1),

@@ -3,9 +3,10 @@
 
 #![allow(unreachable_pub)] // A test crate has no outside to reach.
 
+mod desk;
+
 mod calls;
 mod deadlines;
-mod desk;
 mod durable;
 mod frames;
 mod identity;

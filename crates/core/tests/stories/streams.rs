@@ -55,7 +55,7 @@ fn words_to_one_and_to_some_reach_nobody_else() {
 #[test]
 fn replay_merges_ring_outbox_and_latest_by_number() {
     let mut desk = Desk::with_plaza(&["ann", "bob"]);
-    let (ann, bob) = (desk.id("ann"), desk.id("bob"));
+    let bob = desk.id("bob");
     desk.cut("bob");
     desk.say("ann", "say one");
     desk.say("ann", &format!("whisper {bob} two"));
@@ -71,7 +71,6 @@ fn replay_merges_ring_outbox_and_latest_by_number() {
     desk.say("ann", "clear k");
     assert_eq!(desk.take("ann"), ["cleared k"]);
     assert_eq!(desk.take("bob"), ["cleared k"]);
-    let _ = ann;
 }
 
 #[test]
@@ -128,9 +127,8 @@ fn a_live_member_that_reads_too_little_is_resynced_in_place() {
     }
     desk.hush();
     desk.mute("bob");
-    for burst in 0..6 {
+    for _ in 0..6 {
         desk.say("ann", "many 4");
-        let _ = burst;
     }
     let heard = desk.take("bob");
     let resyncs = heard.iter().filter(|said| said.starts_with("resync Overrun")).count();

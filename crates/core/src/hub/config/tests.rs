@@ -1,0 +1,93 @@
+//! The written defaults of a hub are those of the code.
+
+use super::*;
+
+fn ms(while_: Duration) -> String {
+    while_.as_millis().to_string()
+}
+
+#[test]
+fn the_defaults_of_a_hub_are_those_that_are_written_down() {
+    // Taken apart whole: a new setting does not compile until it stands here, too.
+    let HubConfig {
+        server_names,
+        keys,
+        secrets,
+        anonymous,
+        duplicates,
+        admission,
+        end_on_retired_token,
+        hold,
+        handshake,
+        heartbeat,
+        silence,
+        idle,
+        lifetime,
+        stall,
+        sessions_max,
+        guests_max,
+        messages,
+        bytes,
+        message_bytes_max,
+        window_frames,
+        window_bytes,
+        outbox,
+        zones_max,
+        faults_max,
+        faults_within,
+        retry_after,
+        id_block,
+        kinds,
+    } = HubConfig::default();
+    let duplicates = match duplicates {
+        Duplicates::TakeOver => "take_over".to_owned(),
+        Duplicates::RejectNew => "reject_new".to_owned(),
+        Duplicates::Allow(most) => format!("allow {most}"),
+    };
+    let admission = match admission {
+        Admission::Open => "open".to_owned(),
+        Admission::Ask(deadline) => format!("ask {}", ms(deadline)),
+    };
+    let Hold::Timed(hold) = hold else { panic!("the default hold is timed") };
+    assert!(kinds.is_empty(), "kinds of zone are the game's");
+    let rows = [
+        ("server_names", server_names.join(", ")),
+        ("keys", keys.to_string()),
+        ("secrets", secrets.to_string()),
+        ("anonymous", anonymous.to_string()),
+        ("duplicates", duplicates),
+        ("admission", admission),
+        ("end_on_retired_token", end_on_retired_token.to_string()),
+        ("hold_ms", ms(hold)),
+        ("handshake_ms", ms(handshake)),
+        ("heartbeat_ms", ms(heartbeat)),
+        ("silence_ms", ms(silence)),
+        ("idle_ms", ms(idle)),
+        ("lifetime_ms", ms(lifetime)),
+        ("stall_ms", ms(stall)),
+        ("sessions_max", sessions_max.to_string()),
+        ("guests_max", guests_max.to_string()),
+        ("messages_per_second", messages.per_second.to_string()),
+        ("messages_burst", messages.burst.to_string()),
+        ("bytes_per_second", bytes.per_second.to_string()),
+        ("bytes_burst", bytes.burst.to_string()),
+        ("message_bytes_max", message_bytes_max.to_string()),
+        ("window_frames", window_frames.to_string()),
+        ("window_bytes", window_bytes.to_string()),
+        ("outbox_frames_max", outbox.frames_max.to_string()),
+        ("outbox_bytes_max", outbox.bytes_max.to_string()),
+        ("outbox_legs_max", outbox.legs_max.to_string()),
+        ("zones_max", zones_max.to_string()),
+        ("faults_max", faults_max.to_string()),
+        ("faults_within_ms", ms(faults_within)),
+        ("retry_after_ms", ms(retry_after)),
+        ("id_block", id_block.to_string()),
+    ];
+    let code: Vec<String> =
+        rows.iter().map(|(key, value)| format!("hub.{key} = {value}")).collect();
+    let written: Vec<&str> = include_str!("../../../defaults.txt")
+        .lines()
+        .filter(|row| row.starts_with("hub."))
+        .collect();
+    assert_eq!(written, code);
+}
