@@ -3,6 +3,7 @@
 //! Here is only the command line; each chore lives in a file of its own name. Nothing in the
 //! product depends on this package.
 
+mod measure;
 mod proto;
 mod sim;
 mod stage;
@@ -37,6 +38,11 @@ enum Chore {
     /// All that follows is handed on: --seeds N, --seconds S, --from SEED, --replay SEED.
     /// `cargo xtask sim -- --help` prints the simulator's own help.
     Sim(sim::Arguments),
+    /// Measures memory and instructions of the core and writes the table of docs/PERFORMANCE.md.
+    ///
+    /// Instructions and exact bytes are counted by valgrind; without it those rows are left as
+    /// they are. Takes a few minutes and is no test: nothing fails for a number.
+    Measure,
     /// Writes the Rust that crates/wire generates from proto/rejoin.proto.
     Proto {
         /// Write nothing; fail when the committed files are not what the contract gives.
@@ -50,6 +56,7 @@ fn main() -> ExitCode {
         Chore::Test(arguments) | Chore::Ci(arguments) => test::run(&arguments),
         Chore::Tidy => told(tidy::run()),
         Chore::Sim(arguments) => sim::run(&arguments),
+        Chore::Measure => told(measure::run()),
         Chore::Proto { check } => told(proto::generate(check)),
     };
     outcome.unwrap_or_else(|error| {

@@ -1,6 +1,8 @@
 //! How long to wait before the next attempt: exponential, with full jitter, so that a thousand
 //! clients that dropped together do not come back together. While the session is held the wait is
-//! at most a quarter of the hold: there must be time for several attempts before it ends.
+//! at most a quarter of the hold: there must be time for several attempts before it ends. A server
+//! that was down gives everybody the whole hold again from the moment it is back, so for some
+//! minutes beyond the hold the wait stays below half of it.
 
 use std::time::Duration;
 
@@ -26,6 +28,10 @@ pub(crate) struct Held {
 
 /// The part of a hold that one wait may take, as a divisor.
 const HOLD_SHARE: u32 = 4;
+/// The same when the hold is over by this client's clock, but may start anew with the server.
+const OUTAGE_SHARE: u32 = 2;
+/// How long a server may be down before clients ask less often than it takes to be taken back.
+const OUTAGE: Duration = Duration::from_secs(600);
 
 impl Backoff {
     pub(crate) fn new(base: Duration, max: Duration) -> Self {
@@ -60,6 +66,9 @@ impl Backoff {
         let ceiling = self.base.saturating_mul(doubled).min(self.max);
         match held {
             Some(Held { since, hold }) if now.since(since) < hold => ceiling.min(hold / HOLD_SHARE),
+            Some(Held { since, hold }) if now.since(since) < hold + OUTAGE => {
+                ceiling.min(hold / OUTAGE_SHARE)
+            }
             _ => ceiling,
         }
     }
@@ -95,12 +104,14 @@ mod tests {
     }
 
     #[test]
-    fn after_the_hold_waits_grow_on() {
+    fn after_the_hold_a_server_that_comes_back_is_met_in_time() {
         let mut backoff = Backoff::new(Duration::from_millis(250), Duration::from_secs(10));
         let held = Some(Held { since: Time::ZERO, hold: Duration::from_secs(5) });
         backoff.attempt = 10;
         assert_eq!(backoff.ceiling(Time::from_millis(4_999), held), Duration::from_millis(1_250));
-        assert_eq!(backoff.ceiling(Time::from_millis(5_000), held), Duration::from_secs(10));
+        assert_eq!(backoff.ceiling(Time::from_millis(5_000), held), Duration::from_millis(2_500));
+        assert_eq!(backoff.ceiling(Time::from_millis(604_999), held), Duration::from_millis(2_500));
+        assert_eq!(backoff.ceiling(Time::from_millis(605_000), held), Duration::from_secs(10));
     }
 
     #[test]

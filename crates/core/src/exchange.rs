@@ -15,6 +15,7 @@ use rejoin_wire::v1::{CloseCode, PartCause, RefusalCode, RungReason, Up, Welcome
 
 use crate::id::{CallId, ConnectionId, Leg, ObjectId, PlayerId, SessionEpoch, SessionId};
 use crate::outbox::Stretch;
+use crate::time::millis_u32;
 
 /// A message as a value, for sessions that live in the server and need no encoding.
 pub type Native = Arc<dyn Any + Send + Sync>;
@@ -48,6 +49,17 @@ pub enum Hold {
     UntilMatchEnds(Duration),
     /// Not at all: a drop ends the session.
     None,
+}
+
+impl Hold {
+    /// What clients are told: how long they can count on. Nothing where there is no hold.
+    #[must_use]
+    pub fn as_millis(self) -> u32 {
+        match self {
+            Self::Timed(while_) | Self::UntilMatchEnds(while_) => millis_u32(while_),
+            Self::None => 0,
+        }
+    }
 }
 
 /// Which zone, by the names people use.

@@ -66,6 +66,8 @@ pub struct Outbox {
 impl Outbox {
     /// Appends the end of a leg. False: something had to be forgotten to make room.
     pub fn append(&mut self, stretch: Stretch, limits: OutboxLimits) -> bool {
+        // Mostly there is one: no room is taken in advance.
+        self.stretches.reserve_exact(1);
         self.stretches.push_back(stretch);
         self.shrink(limits)
     }

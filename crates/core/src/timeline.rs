@@ -61,6 +61,7 @@ impl Timeline {
         if self.recent.len() >= RESIDENT && spare > 0 {
             self.recent.remove(0);
         }
+        self.recent.reserve_exact(1);
         self.recent.push(Entry { at, what, detail });
         self.count = self.count.wrapping_add(1);
     }

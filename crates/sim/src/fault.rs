@@ -290,7 +290,7 @@ impl World {
             79..=80 => player.wish(Verb::Call, arg),
             81 => player.wish(Verb::Timer, arg),
             82 => player.wish(Verb::Job, arg),
-            83 if rare < 20 => player.wish(Verb::End, arg),
+            83 if rare < 40 => player.wish(Verb::End, arg),
             84 if rare < 300 => player.wish(Verb::StartMatch, arg),
             85 if rare < 200 => player.wish(Verb::EndMatch, arg),
             86 => player.wish(Verb::Own, arg),

@@ -82,7 +82,7 @@ impl Knobs {
             freeze: fault(4),
             reload: fault(3),
             twin: fault(4),
-            panic: fault(4),
+            panic: fault(12),
             meddle: fault(6),
         };
         Self {
@@ -125,7 +125,7 @@ fn hub(rng: &mut Rng) -> HubConfig {
         handshake: ms(rng, 1_000, 3_000),
         heartbeat,
         silence: heartbeat * 5 / 2 + Duration::from_millis(400),
-        idle: if rng.per_mille(100) { ms(rng, 2_000, 8_000) } else { Duration::from_secs(1_800) },
+        idle: if rng.per_mille(150) { ms(rng, 1_000, 4_000) } else { Duration::from_secs(1_800) },
         lifetime: if rng.per_mille(80) { ms(rng, 5_000, 30_000) } else { Duration::ZERO },
         stall: ms(rng, 200, 1_500),
         sessions_max: if rng.per_mille(80) { rng.range(2, 6) as usize } else { 1_000 },

@@ -1,5 +1,7 @@
 //! Frames of the server: which may stand where, and what each means to the game.
 
+use std::time::Duration;
+
 use bytes::Bytes;
 use rejoin_wire::decode_server;
 use rejoin_wire::v1::{
@@ -113,7 +115,8 @@ impl Client {
                 let (deadline_ms, payload) = (call.deadline_ms, call.payload);
                 self.tell(Event::Call { call: call.call, payload, deadline_ms });
             }
-            down::Body::Joined(Joined { zone, to, payload, latest, .. }) => {
+            down::Body::Joined(Joined { zone, to, payload, latest, hold_ms, .. }) => {
+                self.hold = Duration::from_millis(hold_ms.into());
                 let to = self.ledger.send(to);
                 let zone = zone.unwrap_or_default();
                 self.tell(Event::Joined { to, zone, payload, latest });

@@ -68,9 +68,9 @@ pub(crate) struct Driver {
 
 impl Driver {
     /// A hub without sessions, whose zones have this durability. It runs on defaults but for what
-    /// would end the measurement: nobody is throttled, and a hold lasts ten minutes.
+    /// would end the measurement: nobody is throttled, and a hold lasts a day.
     pub(crate) fn new(durability: Durability) -> Self {
-        let hold = Hold::Timed(Duration::from_secs(600));
+        let hold = Hold::Timed(Duration::from_secs(86_400));
         let rate = Rate { per_second: 1 << 30, burst: 1 << 30 };
         let config = ZoneConfig {
             durability,

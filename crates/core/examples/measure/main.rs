@@ -76,9 +76,9 @@ fn held(sessions: usize, past: Past) {
             driver.cut(client.connection);
         }
         made += group;
-    }
-    if past == Past::Rested {
-        driver.wait(Duration::from_secs(15));
+        if past == Past::Rested {
+            driver.wait(Duration::from_secs(15));
+        }
     }
     let total = resident().saturating_sub(before);
     assert_eq!(driver.hub().sessions().filter(|(_, session)| session.is_held()).count(), sessions);

@@ -392,10 +392,7 @@ impl Hub {
     pub(crate) fn hold_ms(&self, id: SessionId) -> u32 {
         let Some(session) = self.sessions.get(&id) else { return 0 };
         let zone = session.zone().and_then(|zone| self.zones.get(&zone));
-        match zone.map_or(session.hold, |zone| zone.hold) {
-            Hold::Timed(while_) | Hold::UntilMatchEnds(while_) => millis_u32(while_),
-            Hold::None => 0,
-        }
+        zone.map_or(session.hold, |zone| zone.hold).as_millis()
     }
 }
 

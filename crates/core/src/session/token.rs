@@ -49,6 +49,8 @@ impl Tokens {
         {
             self.retire(dropped);
         }
+        // There are few of them in many sessions: no room is taken in advance.
+        self.valid.reserve_exact(1);
         self.valid.push_back((self.last, secret.hash()));
         (self.last, secret)
     }

@@ -103,8 +103,10 @@ impl Member {
     /// The present link is gone; what was on it may not have arrived.
     pub(crate) fn unlink(&mut self) {
         self.link = None;
-        self.flight.clear();
+        // Whoever is gone may be gone for long: spare memory is given back.
+        self.flight = VecDeque::new();
         self.flight_bytes = 0;
+        self.outbox.shrink_to_fit();
         self.progress_at = None;
     }
 

@@ -157,6 +157,7 @@ impl<Z: Zone> ZoneCore<Z> {
                 to: admit.to,
                 payload,
                 latest: self.room.stream.latest.all(),
+                hold_ms: self.room.config.hold.as_millis(),
             };
             self.room.say_to(now, session, down::Body::Joined(joined), &mut self.out);
         }

@@ -395,6 +395,9 @@ pub struct Joined {
     /// All `latest` values of the zone.
     #[prost(message, repeated, tag = "5")]
     pub latest: ::prost::alloc::vec::Vec<Latest>,
+    /// How long a drop is held here.
+    #[prost(uint32, tag = "6")]
+    pub hold_ms: u32,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Latest {

@@ -1688,6 +1688,9 @@ impl serde::Serialize for Joined {
         if !self.latest.is_empty() {
             len += 1;
         }
+        if self.hold_ms != 0 {
+            len += 1;
+        }
         let mut struct_ser = serializer.serialize_struct("rejoin.v1.Joined", len)?;
         if self.leg != 0 {
             #[allow(clippy::needless_borrow)]
@@ -1710,6 +1713,9 @@ impl serde::Serialize for Joined {
         if !self.latest.is_empty() {
             struct_ser.serialize_field("latest", &self.latest)?;
         }
+        if self.hold_ms != 0 {
+            struct_ser.serialize_field("holdMs", &self.hold_ms)?;
+        }
         struct_ser.end()
     }
 }
@@ -1725,6 +1731,8 @@ impl<'de> serde::Deserialize<'de> for Joined {
             "to",
             "payload",
             "latest",
+            "hold_ms",
+            "holdMs",
         ];
 
         #[allow(clippy::enum_variant_names)]
@@ -1734,6 +1742,7 @@ impl<'de> serde::Deserialize<'de> for Joined {
             To,
             Payload,
             Latest,
+            HoldMs,
             __SkipField__,
         }
         impl<'de> serde::Deserialize<'de> for GeneratedField {
@@ -1761,6 +1770,7 @@ impl<'de> serde::Deserialize<'de> for Joined {
                             "to" => Ok(GeneratedField::To),
                             "payload" => Ok(GeneratedField::Payload),
                             "latest" => Ok(GeneratedField::Latest),
+                            "holdMs" | "hold_ms" => Ok(GeneratedField::HoldMs),
                             _ => Ok(GeneratedField::__SkipField__),
                         }
                     }
@@ -1785,6 +1795,7 @@ impl<'de> serde::Deserialize<'de> for Joined {
                 let mut to__ = None;
                 let mut payload__ = None;
                 let mut latest__ = None;
+                let mut hold_ms__ = None;
                 while let Some(k) = map_.next_key()? {
                     match k {
                         GeneratedField::Leg => {
@@ -1823,6 +1834,14 @@ impl<'de> serde::Deserialize<'de> for Joined {
                             }
                             latest__ = Some(map_.next_value()?);
                         }
+                        GeneratedField::HoldMs => {
+                            if hold_ms__.is_some() {
+                                return Err(serde::de::Error::duplicate_field("holdMs"));
+                            }
+                            hold_ms__ = 
+                                Some(map_.next_value::<::pbjson::private::NumberDeserialize<_>>()?.0)
+                            ;
+                        }
                         GeneratedField::__SkipField__ => {
                             let _ = map_.next_value::<serde::de::IgnoredAny>()?;
                         }
@@ -1834,6 +1853,7 @@ impl<'de> serde::Deserialize<'de> for Joined {
                     to: to__.unwrap_or_default(),
                     payload: payload__.unwrap_or_default(),
                     latest: latest__.unwrap_or_default(),
+                    hold_ms: hold_ms__.unwrap_or_default(),
                 })
             }
         }

@@ -150,8 +150,14 @@ fn downs() -> impl Iterator<Item = (&'static str, u64, down::Body)> {
         text: "8 of 8 are here.".into(),
         leg: 5,
     };
-    let joined =
-        Joined { leg: 4, zone: Some(zone()), to: 7, payload: bytes(b"map"), latest: latest() };
+    let joined = Joined {
+        leg: 4,
+        zone: Some(zone()),
+        to: 7,
+        payload: bytes(b"map"),
+        latest: latest(),
+        hold_ms: 5_000,
+    };
     let parted = Parted {
         leg: 6,
         cause: PartCause::ZoneEnded.into(),

@@ -118,9 +118,10 @@ fn down() -> impl Strategy<Value = Down> {
         (number(), payload(), any::<u32>()).prop_map(|(call, payload, deadline_ms)| {
             down::Body::Call(Call { call, payload, deadline_ms })
         }),
-        (number(), zone(), number(), payload(), latest()).prop_map(
-            |(leg, zone, to, payload, latest)| {
-                down::Body::Joined(Joined { leg, zone: Some(zone), to, payload, latest })
+        (number(), zone(), number(), payload(), latest(), any::<u32>()).prop_map(
+            |(leg, zone, to, payload, latest, hold_ms)| {
+                let zone = Some(zone);
+                down::Body::Joined(Joined { leg, zone, to, payload, latest, hold_ms })
             }
         ),
         (number(), 0..=10, text(), number()).prop_map(|(leg, cause, text, to)| {

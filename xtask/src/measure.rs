@@ -1,0 +1,238 @@
+//! `cargo xtask measure`: what the core costs, in bytes and instructions, as the table of
+//! docs/PERFORMANCE.md. It is outside `cargo xtask test`: a figure is compared by people.
+//!
+//! What valgrind counts is taken at two sizes and divided by their difference, so that the cost of
+//! starting the process cancels.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+
+use crate::stage::{cargo, cargo_succeeds};
+use crate::tidy::root;
+
+const PAGE: &str = "docs/PERFORMANCE.md";
+const START: &str = "<!-- measured: begin -->";
+const END: &str = "<!-- measured: end -->";
+
+/// Runs of what is not the same each time.
+const RUNS: usize = 3;
+
+/// One row of the table.
+struct Figure {
+    what: &'static str,
+    value: String,
+    how: String,
+}
+
+/// A figure that valgrind counts: the words before and after the size, and two sizes.
+struct Counted {
+    what: &'static str,
+    tool: Tool,
+    before: &'static str,
+    sizes: (u64, u64),
+    after: &'static [&'static str],
+}
+
+#[derive(Clone, Copy)]
+enum Tool {
+    /// Bytes of the heap in use at the exit.
+    Memcheck,
+    /// Instructions.
+    Callgrind,
+}
+
+const COUNTED: &[Counted] = &[
+    Counted {
+        what: "held session, just dropped: heap bytes",
+        tool: Tool::Memcheck,
+        before: "held",
+        sizes: (2_000, 4_000),
+        after: &["fresh"],
+    },
+    Counted {
+        what: "held session, 15 s later: heap bytes",
+        tool: Tool::Memcheck,
+        before: "held",
+        sizes: (2_000, 4_000),
+        after: &["rested"],
+    },
+    Counted {
+        what: "held session in a zone, with its member: heap bytes",
+        tool: Tool::Memcheck,
+        before: "held",
+        sizes: (250, 500),
+        after: &["joined"],
+    },
+    Counted {
+        what: "message to 10 members, `Memory` zone: instructions",
+        tool: Tool::Callgrind,
+        before: "route",
+        sizes: (2_000, 4_000),
+        after: &["memory"],
+    },
+    Counted {
+        what: "message to 10 members, `Full` zone, a cut each: instructions",
+        tool: Tool::Callgrind,
+        before: "route",
+        sizes: (2_000, 4_000),
+        after: &["full"],
+    },
+    Counted {
+        what: "resume with 100 missed messages: instructions",
+        tool: Tool::Callgrind,
+        before: "resume",
+        sizes: (100, 200),
+        after: &[],
+    },
+];
+
+/// Builds the example in the release profile, measures, prints the table and writes the page.
+pub fn run() -> Result<()> {
+    let build = ["build", "--release", "--package", "rejoin-core", "--example", "measure"];
+    if !cargo_succeeds(&build)? {
+        bail!("the example `measure` of rejoin-core could not be built");
+    }
+    let program = target_folder()?.join("release/examples/measure");
+    let mut figures = vec![
+        resident(&program, "held session, just dropped: resident bytes", "fresh")?,
+        resident(&program, "held session, 15 s later: resident bytes", "rested")?,
+    ];
+    figures.extend(broadcast(&program)?);
+    if Command::new("valgrind").arg("--version").output().is_ok_and(|out| out.status.success()) {
+        for counted in COUNTED {
+            println!("    {}", counted.what);
+            figures.push(count(&program, counted)?);
+        }
+        let table = table(&figures);
+        write_page(&table)?;
+        println!("\n{table}\nwritten to {PAGE}");
+    } else {
+        println!("\n{}", table(&figures));
+        println!("valgrind is not installed: {} rows were not measured", COUNTED.len());
+        println!("and {PAGE} is left as it is.");
+    }
+    Ok(())
+}
+
+/// Resident memory of a process that holds many sessions.
+fn resident(program: &Path, what: &'static str, past: &str) -> Result<Figure> {
+    let mut each = Vec::new();
+    for _ in 0..RUNS {
+        let told = output(Command::new(program).args(["held", "100000", past]))?;
+        each.push(field(&told, "resident.each")?.to_string());
+    }
+    Ok(Figure { what, value: each.join(", "), how: format!("VmRSS at 100,000, {RUNS} runs") })
+}
+
+fn broadcast(program: &Path) -> Result<Vec<Figure>> {
+    let told = output(Command::new(program).args(["broadcast", "1000"]))?;
+    let row = |what, name| -> Result<Figure> {
+        let how = "counter of the core, one broadcast".to_owned();
+        Ok(Figure { what, value: field(&told, name)?.to_string(), how })
+    };
+    Ok(vec![
+        row("broadcast to 1,000 members: encodings", "encodings")?,
+        row("broadcast to 1,000 members: who share its bytes", "sharing_the_same_bytes")?,
+    ])
+}
+
+fn count(program: &Path, counted: &Counted) -> Result<Figure> {
+    let (small, large) = counted.sizes;
+    let (low, high) = (valgrind(program, counted, small)?, valgrind(program, counted, large)?);
+    let each = high.saturating_sub(low) / (large - small);
+    let name = match counted.tool {
+        Tool::Memcheck => "memcheck",
+        Tool::Callgrind => "callgrind",
+    };
+    let how = format!("{name}, difference of {small} and {large}");
+    Ok(Figure { what: counted.what, value: each.to_string(), how })
+}
+
+fn valgrind(program: &Path, counted: &Counted, size: u64) -> Result<u64> {
+    let mut command = Command::new("valgrind");
+    let marker = match counted.tool {
+        Tool::Memcheck => {
+            command.arg("--leak-check=no");
+            "in use at exit:"
+        }
+        Tool::Callgrind => {
+            command.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]);
+            "Collected :"
+        }
+    };
+    command.arg(program).arg(counted.before).arg(size.to_string()).args(counted.after);
+    let told = output(&mut command)?;
+    let number = told.lines().find_map(|line| line.split_once(marker)).map(|(_, rest)| rest.trim());
+    let number = number.and_then(|rest| rest.split(' ').next()).unwrap_or_default();
+    let number = number.replace(',', "");
+    number.parse().with_context(|| format!("valgrind did not say `{marker}`:\n{told}"))
+}
+
+/// What a command says on both of its outputs; an error when it fails.
+fn output(command: &mut Command) -> Result<String> {
+    let out = command.output().with_context(|| format!("{command:?} could not be started"))?;
+    let told = [out.stdout, out.stderr].map(|part| String::from_utf8_lossy(&part).into_owned());
+    let told = told.concat();
+    if !out.status.success() {
+        bail!("{command:?} failed:\n{told}");
+    }
+    Ok(told)
+}
+
+/// The number behind a name in what the example prints.
+fn field(told: &str, name: &str) -> Result<u64> {
+    let value = told.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+    value.and_then(|value| value.parse().ok()).with_context(|| format!("no `{name}` in:\n{told}"))
+}
+
+fn target_folder() -> Result<PathBuf> {
+    let told = output(cargo().args(["metadata", "--format-version=1", "--no-deps", "--offline"]))?;
+    let rest = told.split_once("\"target_directory\":\"").map(|(_, rest)| rest);
+    let folder = rest.and_then(|rest| rest.split('"').next());
+    Ok(PathBuf::from(folder.context("cargo metadata names no target folder")?))
+}
+
+fn table(figures: &[Figure]) -> String {
+    let mut table = String::from("| What | Figure | How |\n|---|---:|---|\n");
+    for Figure { what, value, how } in figures {
+        table.push_str(&format!("| {what} | {value} | {how} |\n"));
+    }
+    table
+}
+
+fn write_page(table: &str) -> Result<()> {
+    let path = root().join(PAGE);
+    let page = std::fs::read_to_string(&path).with_context(|| format!("{PAGE} cannot be read"))?;
+    let page = replaced(&page, table)
+        .with_context(|| format!("{PAGE} has no lines `{START}` and `{END}`"))?;
+    std::fs::write(&path, page).with_context(|| format!("{PAGE} cannot be written"))
+}
+
+/// The page with another table between the markers.
+fn replaced(page: &str, table: &str) -> Option<String> {
+    let (before, rest) = page.split_once(START)?;
+    let (_, after) = rest.split_once(END)?;
+    Some(format!("{before}{START}\n{table}{END}{after}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_is_between_the_markers_is_replaced() {
+        let page = format!("a\n{START}\nold\n{END}\nb\n");
+        let new = replaced(&page, "new\n").expect("both markers are there");
+        assert_eq!(new, format!("a\n{START}\nnew\n{END}\nb\n"));
+        assert_eq!(replaced("a\n", "new\n"), None);
+    }
+
+    #[test]
+    fn a_field_is_found_by_its_whole_name() {
+        let told = "resident.total 7\nresident.each 5\n";
+        assert_eq!(field(told, "resident.each").ok(), Some(5));
+        assert!(field(told, "resident").is_err());
+    }
+}
