@@ -9,7 +9,7 @@ use rejoin_core::zone::Message;
 use rejoin_wire::v1::{Latest, RungReason, ZoneRef};
 
 use crate::check::Violation;
-use crate::game::{Note, Start};
+use crate::speech::{Note, Start};
 
 /// What is heard in one stay in one zone.
 #[derive(Clone, Debug)]

@@ -11,10 +11,11 @@ use rejoin_core::call::CallFailed;
 use rejoin_core::exchange::ZoneName;
 use rejoin_core::id::{ObjectId, SessionId};
 use rejoin_core::zone::{
-    BadPayload, Context, Disconnect, JoinDenied, Message, OnPart, RestoreRefused, Saved, Sender,
-    State, Zone,
+    Context, Disconnect, JoinDenied, OnPart, RestoreRefused, Saved, Sender, State, Zone,
 };
 use rejoin_wire::v1::PartCause;
+
+use crate::speech::{Note, Page, Start, Verb, Wish};
 
 thread_local! {
     static BROKEN: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
@@ -27,211 +28,6 @@ pub fn take_broken() -> Vec<String> {
 
 fn broken(text: String) {
     BROKEN.with_borrow_mut(|all| all.push(text));
-}
-
-/// What a player can ask the game to do.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[repr(u8)]
-#[allow(missing_docs)]
-pub enum Verb {
-    Say,
-    Whisper,
-    Group,
-    Except,
-    Latest,
-    Clear,
-    Loose,
-    Burst,
-    Panic,
-    Kick,
-    Transfer,
-    Call,
-    Timer,
-    Job,
-    End,
-    StartMatch,
-    EndMatch,
-    Own,
-    Avatar,
-    MatchData,
-    Report,
-}
-
-impl Verb {
-    const ALL: [Self; 21] = [
-        Self::Say,
-        Self::Whisper,
-        Self::Group,
-        Self::Except,
-        Self::Latest,
-        Self::Clear,
-        Self::Loose,
-        Self::Burst,
-        Self::Panic,
-        Self::Kick,
-        Self::Transfer,
-        Self::Call,
-        Self::Timer,
-        Self::Job,
-        Self::End,
-        Self::StartMatch,
-        Self::EndMatch,
-        Self::Own,
-        Self::Avatar,
-        Self::MatchData,
-        Self::Report,
-    ];
-}
-
-/// What a player says: a wish, numbered by its book.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Wish {
-    /// What.
-    pub verb: Verb,
-    /// Which book of the player; a new one is begun whenever a stream was lost.
-    pub book: u64,
-    /// Which wish of that book, from 1; 0: not counted.
-    pub number: u64,
-    /// More about it.
-    pub arg: u64,
-}
-
-impl Message for Wish {
-    fn encode(&self) -> Bytes {
-        let mut out = BytesMut::with_capacity(25);
-        out.put_u8(self.verb as u8);
-        out.put_u64(self.book);
-        out.put_u64(self.number);
-        out.put_u64(self.arg);
-        out.freeze()
-    }
-
-    fn decode(mut payload: Bytes) -> Result<Self, BadPayload> {
-        if payload.len() < 25 {
-            return Err(BadPayload("too short".to_owned()));
-        }
-        let verb = Verb::ALL.get(usize::from(payload.get_u8()));
-        let verb = *verb.ok_or_else(|| BadPayload("no such verb".to_owned()))?;
-        let (book, number) = (payload.get_u64(), payload.get_u64());
-        Ok(Self { verb, book, number, arg: payload.get_u64() })
-    }
-}
-
-/// What the game says.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Note {
-    /// To everybody: the how-manyth.
-    All(u64, u32),
-    /// To one: the how-manyth to that one.
-    One(u64),
-    /// To some: for each, the how-manyth to that one.
-    Some(Vec<(u64, u64)>),
-    /// A latest value: its version, and how many were said to everybody before it.
-    Latest(u64, u64),
-    /// May be lost.
-    Loose,
-    /// A question.
-    Call,
-    /// How many wishes of a book were granted, and the last of them.
-    #[allow(missing_docs)]
-    Report { count: u64, last: u64 },
-}
-
-impl Message for Note {
-    fn encode(&self) -> Bytes {
-        let mut out = BytesMut::new();
-        match self {
-            Self::All(k, padding) => {
-                out.put_u8(0);
-                out.put_u64(*k);
-                out.put_bytes(0, *padding as usize);
-            }
-            Self::One(p) => {
-                out.put_u8(1);
-                out.put_u64(*p);
-            }
-            Self::Some(to) => {
-                out.put_u8(2);
-                for (session, g) in to {
-                    out.put_u64(*session);
-                    out.put_u64(*g);
-                }
-            }
-            Self::Latest(version, k) => {
-                out.put_u8(3);
-                out.put_u64(*version);
-                out.put_u64(*k);
-            }
-            Self::Loose => out.put_u8(4),
-            Self::Call => out.put_u8(5),
-            Self::Report { count, last } => {
-                out.put_u8(6);
-                out.put_u64(*count);
-                out.put_u64(*last);
-            }
-        }
-        out.freeze()
-    }
-
-    fn decode(mut payload: Bytes) -> Result<Self, BadPayload> {
-        let short = || BadPayload("too short".to_owned());
-        let kind = payload.try_get_u8().map_err(|_| short())?;
-        let mut number = || payload.try_get_u64().map_err(|_| short());
-        Ok(match kind {
-            0 => Self::All(number()?, 0),
-            1 => Self::One(number()?),
-            2 => {
-                let mut to = Vec::new();
-                while let Ok(session) = number() {
-                    to.push((session, number()?));
-                }
-                Self::Some(to)
-            }
-            3 => Self::Latest(number()?, number()?),
-            4 => Self::Loose,
-            5 => Self::Call,
-            6 => Self::Report { count: number()?, last: number()? },
-            _ => return Err(BadPayload("no such note".to_owned())),
-        })
-    }
-}
-
-/// What the game has said to one member alone and in groups.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Page {
-    /// Notes to this one.
-    pub one: u64,
-    /// Notes to some, this one among them.
-    pub some: u64,
-}
-
-/// What a joining or returning player starts its books from.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Start {
-    /// Notes to everybody so far.
-    pub all: u64,
-    /// Notes to this player.
-    pub page: Page,
-}
-
-impl Start {
-    fn encode(self) -> Bytes {
-        let mut out = BytesMut::with_capacity(24);
-        out.put_u64(self.all);
-        out.put_u64(self.page.one);
-        out.put_u64(self.page.some);
-        out.freeze()
-    }
-
-    /// Reads what [`Book`] sends along with a join or a resync.
-    #[must_use]
-    pub fn decode(mut payload: Bytes) -> Option<Self> {
-        if payload.len() < 24 {
-            return None;
-        }
-        let all = payload.get_u64();
-        Some(Self { all, page: Page { one: payload.get_u64(), some: payload.get_u64() } })
-    }
 }
 
 /// Wishes granted, by book: how many and the last. A session carries it from zone to zone.
@@ -350,16 +146,7 @@ impl<const CELLS: bool, const HARD: bool> Book<CELLS, HARD> {
                 let to = members.into_iter().filter(|m| *m != from.session).collect();
                 self.say_some(ctx, to, Some(from.session));
             }
-            Verb::Latest => {
-                let version = self.versions.entry(wish.arg % 64).or_default();
-                *version += 1;
-                let version = *version;
-                if CELLS {
-                    let key = [b"v", &(wish.arg % 64).to_be_bytes()[..]].concat();
-                    ctx.put(key, version.to_be_bytes().to_vec());
-                }
-                ctx.latest(format!("k{}", wish.arg % 64), Note::Latest(version, self.all));
-            }
+            Verb::Latest => self.say_latest(ctx, wish.arg % 64),
             Verb::Clear => ctx.clear(format!("k{}", wish.arg % 64)),
             Verb::Loose => ctx.broadcast_unreliable(Note::Loose),
             Verb::Burst => {
@@ -371,16 +158,28 @@ impl<const CELLS: bool, const HARD: bool> Book<CELLS, HARD> {
             }
             Verb::Panic => panic!("a wish that breaks the game"),
             Verb::Kick => ctx.part(other),
+            Verb::Call => {
+                let deadline = Duration::from_millis(200 + wish.arg % 3_000);
+                ctx.call(other, Note::Call, deadline, wish.arg.to_be_bytes().to_vec());
+            }
+            Verb::Report => {
+                let all = granted(ctx.data(from.session).cloned().unwrap_or_default());
+                let (count, last) = all.get(&wish.book).copied().unwrap_or_default();
+                ctx.reply(from, Note::Report { count, last });
+            }
+            _ => self.arrange(ctx, from, wish),
+        }
+    }
+
+    /// Wishes that say nothing by themselves.
+    fn arrange(&mut self, ctx: &mut Ctx<'_>, from: &Sender, wish: &Wish) {
+        match wish.verb {
             Verb::Transfer => {
                 let kinds = ["cells", "whole", "session", "memory", "hard", "match", "nowhere"];
                 let kind = kinds[wish.arg as usize % kinds.len()].to_owned();
                 let name = format!("z{}", wish.arg / 7 % 2);
                 let payload = if wish.arg % 11 == 0 { &b"deny"[..] } else { b"" };
                 ctx.transfer(from.session, ZoneName { kind, name }, payload);
-            }
-            Verb::Call => {
-                let deadline = Duration::from_millis(200 + wish.arg % 3_000);
-                ctx.call(other, Note::Call, deadline, wish.arg.to_be_bytes().to_vec());
             }
             Verb::Timer => {
                 let delay = Duration::from_millis(wish.arg % 5_000);
@@ -407,12 +206,18 @@ impl<const CELLS: bool, const HARD: bool> Book<CELLS, HARD> {
                 self.marked.insert(from.session, wish.arg);
                 ctx.set_match_data(from.player, wish.arg.to_be_bytes().to_vec());
             }
-            Verb::Report => {
-                let all = granted(ctx.data(from.session).cloned().unwrap_or_default());
-                let (count, last) = all.get(&wish.book).copied().unwrap_or_default();
-                ctx.reply(from, Note::Report { count, last });
-            }
+            _ => {}
         }
+    }
+
+    fn say_latest(&mut self, ctx: &mut Ctx<'_>, key: u64) {
+        let version = self.versions.entry(key).or_default();
+        *version += 1;
+        let version = *version;
+        if CELLS {
+            ctx.put([b"v", &key.to_be_bytes()[..]].concat(), version.to_be_bytes().to_vec());
+        }
+        ctx.latest(format!("k{key}"), Note::Latest(version, self.all));
     }
 
     fn encode(&self) -> Bytes {

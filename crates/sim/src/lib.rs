@@ -7,17 +7,22 @@
 //! with what is judged.
 
 pub mod books;
+pub mod carry;
 pub mod check;
 pub mod disk;
 pub mod event;
 pub mod fault;
 pub mod game;
+pub mod home;
 pub mod hostile;
 pub mod knobs;
 pub mod link;
+pub mod network;
 pub mod node;
+pub mod onlooker;
 pub mod player;
 pub mod rng;
 pub mod run;
 pub mod shrink;
+pub mod speech;
 pub mod world;

@@ -6,8 +6,8 @@ use rejoin_core::zone::Message;
 use rejoin_wire::Encoding;
 
 use crate::books::Books;
-use crate::game::{Verb, Wish};
 use crate::rng::Rng;
+use crate::speech::{Verb, Wish};
 
 /// A stand-in for Ed25519: who knows the secret can sign, and the world can tell. The core leaves
 /// the primitive to its driver, so the simulation may choose a fast one.

@@ -14,7 +14,7 @@ use super::context::{Context, Effect};
 use super::cut::Saver;
 use super::release::Release;
 use super::room::Room;
-use super::{Zone, row};
+use super::{State, Zone, row};
 use crate::chance::Chance;
 use crate::event::Event;
 use crate::exchange::{Link, Native, ToHub, ToZone, ZoneName};
@@ -223,7 +223,9 @@ impl<Z: Zone> ZoneCore<Z> {
         }));
         match outcome {
             Ok(done) => {
-                self.room.dirty.any = true;
+                // A zone that keeps its state in cells has changed only if it says so.
+                self.room.dirty.any |= !done.1.is_empty();
+                self.room.dirty.maybe |= Z::STATE == State::Whole;
                 Some(done)
             }
             Err(panic) => {

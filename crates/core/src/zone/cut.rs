@@ -55,7 +55,8 @@ impl<Z: Zone> ZoneCore<Z> {
 
     pub(crate) fn cut_if_due(&mut self, now: Time) {
         let config = &self.room.config;
-        if !self.room.dirty.any || self.out.in_flight() >= config.cuts_in_flight_max.max(1) {
+        let dirty = self.room.dirty.any || self.room.dirty.maybe;
+        if !dirty || self.out.in_flight() >= config.cuts_in_flight_max.max(1) {
             return;
         }
         if !config.durability.is_gated() && !self.saver.deleting {
@@ -65,7 +66,18 @@ impl<Z: Zone> ZoneCore<Z> {
             }
             self.saver.next_save = None;
         }
+        if !self.room.dirty.any && self.is_unchanged() {
+            self.room.dirty.maybe = false;
+            return;
+        }
         self.cut(now);
+    }
+
+    /// Whether the game is as it was at the last cut. One that cannot be saved is not: its cut tells.
+    fn is_unchanged(&self) -> bool {
+        let saved = catch_unwind(AssertUnwindSafe(|| self.game.save()));
+        saved
+            .is_ok_and(|saved| saved.map(|snapshot| blake3::hash(&snapshot)) == self.saver.snapshot)
     }
 
     fn cut(&mut self, now: Time) {

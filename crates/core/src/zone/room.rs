@@ -30,6 +30,8 @@ impl PlayerData for MatchData {
 pub(crate) struct Dirty {
     /// A cut must be made: something happened that others may come to see.
     pub any: bool,
+    /// A callback ran that recorded nothing: the game may have changed all the same.
+    pub maybe: bool,
     pub members: BTreeSet<SessionId>,
     pub gone: BTreeSet<SessionId>,
     pub cells: BTreeSet<Bytes>,

@@ -1,0 +1,182 @@
+//! The server's side of the world: inputs to the hub and the zones, and what they give out, carried
+//! to where it belongs, in order. The server can crash between any two outputs.
+
+use rejoin_core::hub::{HubInput, HubOutput};
+use rejoin_core::id::{OwnerEpoch, Revision, ZoneId};
+use rejoin_core::scope::{Batch, ScopeId};
+use rejoin_core::zone::{ZoneInput, ZoneOutput};
+
+use crate::event::Event;
+use crate::player::{Known, Stamp};
+use crate::world::World;
+
+impl World {
+    /// Gives the hub one input and carries out what follows.
+    pub fn hub(&mut self, input: HubInput) {
+        let time = self.node.time(self.now);
+        let Some(hub) = &mut self.node.hub else { return };
+        hub.handle(time, input);
+        while let Some(output) = self.node.hub.as_mut().and_then(|hub| hub.next_output()) {
+            if self.crashes_here() {
+                return;
+            }
+            self.carry_out_hub(output);
+        }
+        let Some(deadline) = self.node.hub.as_ref().and_then(|hub| hub.next_deadline()) else {
+            return;
+        };
+        let at = self.node.world_time(deadline).max(self.now);
+        if self.node.hub_wake.is_none_or(|planned| at < planned) {
+            self.node.hub_wake = Some(at);
+            let incarnation = self.node.incarnation;
+            self.queue.push(at, Event::HubWake { incarnation });
+        }
+    }
+
+    fn carry_out_hub(&mut self, output: HubOutput) {
+        let incarnation = self.node.incarnation;
+        match output {
+            HubOutput::Send { connection, frame } => self.send_down(connection, &frame),
+            HubOutput::Close { connection, code } => self.close_down(connection.0, code),
+            HubOutput::Pause { connection, wait } => {
+                if let Some(link) = self.links.get_mut(&connection.0) {
+                    let until = self.now + wait.as_micros() as u64;
+                    link.paused_until = until.max(link.paused_until);
+                }
+            }
+            HubOutput::Verify { connection, public_key, text, signature } => {
+                let good = self.players.iter().any(|player| match player.known {
+                    Known::Key(secret) => {
+                        Stamp::public(&secret) == public_key
+                            && Stamp::sign_with(&secret, &text) == signature
+                    }
+                    _ => false,
+                });
+                let wait = self.rng.below(2_000);
+                self.plan(wait, Event::Verified { incarnation, connection, good });
+            }
+            HubOutput::AskAdmission { connection, .. } => {
+                // Once in a while the game does not answer, or says no.
+                let mood = if self.quiet { 500 } else { self.rng.below(1_000) };
+                if mood >= 30 {
+                    let good = mood >= 50;
+                    let wait = self.rng.below(60_000);
+                    self.plan(wait, Event::Admission { incarnation, connection, good });
+                }
+            }
+            HubOutput::RunCallback { .. } => {}
+            HubOutput::ToZone(zone, owner, message) => {
+                let at = self.mail_time(zone, true);
+                let message = Box::new(message);
+                self.queue.push(at, Event::ToZone { incarnation, zone, owner, message });
+            }
+            HubOutput::OpenZone(spec) => {
+                self.node.zones.remove(&spec.id);
+                let wait = self.rng.below(self.knobs.commit_us + 1);
+                self.plan(wait, Event::OpenZone { incarnation, spec });
+            }
+            HubOutput::DropZone(zone) => drop(self.node.zones.remove(&zone)),
+            HubOutput::Commit(batch) => self.submit(batch),
+            HubOutput::Event(event) => self.overhear(&event),
+            HubOutput::Answer { answer, .. } => {
+                if let rejoin_core::hub::Answer::Session(id) = answer {
+                    self.natives.push(id.0);
+                }
+            }
+        }
+    }
+
+    /// Gives a zone one input, if it takes any.
+    pub fn zone(&mut self, zone: ZoneId, input: ZoneInput) {
+        let time = self.node.time(self.now);
+        let Some(seat) = self.node.zones.get_mut(&zone) else { return };
+        match input {
+            ZoneInput::FromHub(..) => seat.mailbox.push_back(input),
+            other => {
+                seat.machine.handle(time, other);
+                self.drain_zone(zone);
+            }
+        }
+        while let Some(seat) = self.node.zones.get_mut(&zone) {
+            if !seat.machine.is_accepting() {
+                return;
+            }
+            let Some(input) = seat.mailbox.pop_front() else { return };
+            seat.machine.handle(time, input);
+            self.drain_zone(zone);
+        }
+    }
+
+    /// Carries out what a zone gives out.
+    pub fn drain_zone(&mut self, zone: ZoneId) {
+        while let Some(seat) = self.node.zones.get_mut(&zone) {
+            let owner = seat.machine.owner();
+            let Some(output) = seat.machine.next_output() else { break };
+            if self.crashes_here() {
+                return;
+            }
+            self.carry_out_zone(zone, owner, output);
+        }
+        self.check_zone(zone);
+        let Some(seat) = self.node.zones.get(&zone) else { return };
+        let Some(deadline) = seat.machine.next_deadline() else { return };
+        let at = self.node.world_time(deadline).max(self.now);
+        let incarnation = self.node.incarnation;
+        if let Some(seat) = self.node.zones.get_mut(&zone)
+            && seat.wake.is_none_or(|planned| at < planned)
+        {
+            seat.wake = Some(at);
+            self.queue.push(at, Event::ZoneWake { incarnation, zone });
+        }
+    }
+
+    fn carry_out_zone(&mut self, zone: ZoneId, owner: OwnerEpoch, output: ZoneOutput) {
+        let incarnation = self.node.incarnation;
+        match output {
+            ZoneOutput::Send { link, frame, .. } => self.send_down(link.connection, &frame),
+            ZoneOutput::Native { .. } => {}
+            ZoneOutput::ToHub(message) => {
+                let at = self.mail_time(zone, false);
+                let message = Box::new(message);
+                self.queue.push(at, Event::ToHub { incarnation, zone, owner, message });
+            }
+            ZoneOutput::Commit(batch) => self.submit(batch),
+            ZoneOutput::StartJob { job, request } => {
+                let wait = self.rng.below(300_000);
+                let result = request;
+                self.plan(wait, Event::JobDone { incarnation, zone, owner, job, result });
+            }
+            ZoneOutput::Event(event) => self.overhear(&event),
+        }
+    }
+
+    fn mail_time(&mut self, zone: ZoneId, down: bool) -> u64 {
+        let at = self.now + self.rng.below(self.knobs.mailbox_us + 1);
+        let last = self.node.mail_at.entry((zone, down)).or_default();
+        *last = at.max(*last);
+        *last
+    }
+
+    fn submit(&mut self, batch: Batch) {
+        let incarnation = self.node.incarnation;
+        let (scope, owner, revision) = (batch.scope, batch.owner, batch.revision);
+        let most = self.knobs.commit_us;
+        let at = self.node.disk.submit(self.now, batch, most, &mut self.rng);
+        self.queue.push(at, Event::Committed { incarnation, scope, owner, revision });
+    }
+
+    pub(crate) fn committed(&mut self, scope: ScopeId, owner: OwnerEpoch, revision: Revision) {
+        if !self.node.disk.commit(scope, owner, revision) {
+            return;
+        }
+        match scope {
+            ScopeId::Zone(zone) => {
+                self.zone(zone, ZoneInput::Committed(revision));
+            }
+            _ => self.hub(HubInput::Committed(scope, revision)),
+        }
+        if self.watch.ready_at == 0 && self.node.hub.as_ref().is_some_and(|hub| hub.is_ready()) {
+            self.watch.ready_at = self.now;
+        }
+    }
+}

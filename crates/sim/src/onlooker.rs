@@ -1,0 +1,140 @@
+//! What onlookers look at: every frame the server puts on a connection, holds that end, queues, and
+//! at the end who is where.
+
+use rejoin_core::exchange::Hold;
+use rejoin_core::hub::Duplicates;
+use rejoin_core::id::{SessionId, ZoneId};
+use rejoin_core::session::Place;
+use rejoin_wire::v1::{CloseCode, ServerFrame, server_frame};
+use rejoin_wire::{Encoding, Limits, SharedFrame, decode_server};
+
+use crate::link::Who;
+use crate::world::World;
+
+impl World {
+    /// Looks at a frame that the server puts on a connection.
+    pub fn check_frame(&mut self, id: u64, frame: &SharedFrame) {
+        let decoded = decode_server(Encoding::Protobuf, frame.protobuf().clone(), &Limits::DEFAULT);
+        let Ok(ServerFrame { frame: Some(frame) }) = decoded else {
+            return self.watch.fail("client-sane", format!("a frame nobody can read: {decoded:?}"));
+        };
+        self.tell(|| format!("link {id} down: {frame:?}"));
+        match frame {
+            server_frame::Frame::Welcome(welcome) => {
+                let known = self.watch.epochs.entry(welcome.session).or_default();
+                if welcome.epoch <= *known {
+                    let text = format!("epoch {} after {known}", welcome.epoch);
+                    self.watch.fail("single-voice", text);
+                    return;
+                }
+                *known = welcome.epoch;
+                if let Some(link) = self.links.get_mut(&id) {
+                    link.welcomed = Some((welcome.session, welcome.epoch));
+                }
+            }
+            server_frame::Frame::Down(_) | server_frame::Frame::Applied(_) => {
+                let welcomed = self.links.get(&id).and_then(|link| link.welcomed);
+                let newest = welcomed.map(|(session, _)| self.watch.epochs.get(&session).copied());
+                if let (Some((session, epoch)), Some(newest)) = (welcomed, newest)
+                    && newest != Some(epoch)
+                {
+                    let text = format!("session {session} epoch {epoch}, {newest:?} is newer");
+                    self.watch.fail("single-voice", text);
+                }
+            }
+            server_frame::Frame::Refusal(refusal) => self.check_refusal(id, refusal.code()),
+            _ => {}
+        }
+    }
+
+    /// An honest player is told that its session is unknown: is it?
+    fn check_refusal(&mut self, id: u64, code: CloseCode) {
+        let Some(Who::Player(index)) = self.links.get(&id).map(|link| link.who) else { return };
+        let player = &self.players[index];
+        let shut_out = matches!(
+            code,
+            CloseCode::SessionUnknown | CloseCode::TokenRetired | CloseCode::Credential
+        );
+        if !shut_out || player.shared || player.link != Some(id) {
+            return;
+        }
+        let saved = player.saved.as_ref().map(|saved| SessionId(saved.session));
+        let hub = self.node.hub.as_ref();
+        let lives = saved.zip(hub).and_then(|(id, hub)| hub.session(id));
+        if lives.is_some_and(|session| session.ending.is_none()) {
+            let text = format!("player {index} got {code:?}, its session {saved:?} lives");
+            self.watch.fail("no-lockout", text);
+        }
+    }
+
+    /// A hold ended: had the server been there for all of it?
+    pub fn check_hold(&mut self, session: u64) {
+        let kinds = self.knobs.hub.kinds.values().map(|kind| kind.config.hold);
+        let holds = kinds.chain([self.knobs.hub.hold]).filter_map(|hold| match hold {
+            Hold::Timed(while_) => Some(while_.as_micros() as u64),
+            _ => None,
+        });
+        let shortest = holds.min().unwrap_or(0);
+        let dropped = self.watch.dropped.get(&session).copied().unwrap_or(0);
+        let since = dropped.max(self.watch.ready_at).max(self.node.boot_at);
+        let matched = self
+            .knobs
+            .hub
+            .kinds
+            .values()
+            .any(|kind| matches!(kind.config.hold, Hold::UntilMatchEnds(_) | Hold::None));
+        let in_match = matched && self.now - since < shortest;
+        if self.now - since < shortest && !in_match {
+            let text = format!("session {session} was held {} us", self.now - since);
+            self.watch.fail("hold-kept", text);
+        }
+    }
+
+    /// Looks at a zone's figures.
+    pub fn check_zone(&mut self, zone: ZoneId) {
+        let Some(seat) = self.node.zones.get(&zone) else { return };
+        let counts = seat.machine.counts();
+        let kinds = self.knobs.hub.kinds.values().map(|kind| &kind.config);
+        let most = kinds.map(|config| config.ring_frames_max).max().unwrap_or(0);
+        if counts.ring_frames > most {
+            let text = format!("{} frames in a ring of {most}", counts.ring_frames);
+            self.watch.fail("bounded", text);
+        }
+    }
+
+    /// At rest, sessions and zones agree on who is where.
+    pub fn check_places(&mut self) {
+        let Some(hub) = &self.node.hub else { return };
+        for (zone, seat) in &self.node.zones {
+            let here = hub.sessions().filter(|(_, session)| session.place == Place::In(*zone));
+            let (here, members) = (here.count(), seat.machine.counts().members);
+            if here != members {
+                let text = format!("{here} sessions are in {zone:?}, which has {members} members");
+                self.watch.found.push(crate::check::Violation { checker: "one-place", text });
+            }
+        }
+        for (id, session) in hub.sessions() {
+            if matches!(session.place, Place::Joining(_)) {
+                let text = format!("session {id} is joining for ever");
+                self.watch.found.push(crate::check::Violation { checker: "one-place", text });
+            }
+        }
+    }
+
+    /// Everybody is back, unless the settings forbid it.
+    pub fn check_back(&mut self) {
+        let crowded = self.knobs.hub.sessions_max < 100;
+        for index in 0..self.players.len() {
+            let player = &self.players[index];
+            let excused = player.retired
+                || crowded
+                || (player.shared && self.knobs.hub.duplicates == Duplicates::RejectNew);
+            let buffered = player.client.buffered().0;
+            if !excused && !player.was_back {
+                let status = player.client.status();
+                let text = format!("player {index} is {status:?} with {buffered} unacknowledged");
+                self.watch.fail("comes-back", text);
+            }
+        }
+    }
+}
