@@ -305,6 +305,8 @@ pub enum ToHub {
         session: SessionId,
         /// Which call.
         call: CallId,
+        /// The number of the answer, should it have to be refused.
+        number: u64,
         /// What.
         payload: Bytes,
     },

@@ -11,6 +11,9 @@ use rejoin_wire::{Encoding, Limits, SharedFrame, decode_server};
 use crate::link::Who;
 use crate::world::World;
 
+/// What one step may give out at most: a burst to everybody.
+const STEP_OUTPUTS: usize = 4_096;
+
 impl World {
     /// Looks at a frame that the server puts on a connection.
     pub fn check_frame(&mut self, id: u64, frame: &SharedFrame) {
@@ -94,11 +97,19 @@ impl World {
     pub fn check_zone(&mut self, zone: ZoneId) {
         let Some(seat) = self.node.zones.get(&zone) else { return };
         let counts = seat.machine.counts();
-        let kinds = self.knobs.hub.kinds.values().map(|kind| &kind.config);
-        let most = kinds.map(|config| config.ring_frames_max).max().unwrap_or(0);
-        if counts.ring_frames > most {
-            let text = format!("{} frames in a ring of {most}", counts.ring_frames);
-            self.watch.fail("bounded", text);
+        let kinds = || self.knobs.hub.kinds.values().map(|kind| &kind.config);
+        let ring = kinds().map(|config| config.ring_frames_max).max().unwrap_or(0);
+        // One step may give out more than there is room for; the next is not taken then.
+        let held = kinds().map(|config| config.held_outputs_max).max().unwrap_or(0) + STEP_OUTPUTS;
+        let members = kinds().map(|config| config.members_max).max().unwrap_or(0);
+        for (what, count, most) in [
+            ("frames in a ring", counts.ring_frames, ring),
+            ("outputs that wait", counts.held, held),
+            ("members", counts.members, members),
+        ] {
+            if count > most {
+                self.watch.fail("bounded", format!("{count} {what}, {most} may be"));
+            }
         }
     }
 

@@ -180,14 +180,17 @@ impl Hub {
                 Ok(zone) => Answer::Zone(zone),
                 Err(code) => Answer::Refused(code),
             },
-            Command::EndZone(zone) => {
-                if self.zones.contains_key(&zone) {
+            Command::EndZone(zone) => match self.zones.get_mut(&zone) {
+                Some(info) if info.owner().is_none() => {
+                    info.end_asked = true;
+                    Answer::Done
+                }
+                Some(_) => {
                     self.tell_zone(zone, ToZone::End);
                     Answer::Done
-                } else {
-                    Answer::Unknown
                 }
-            }
+                None => Answer::Unknown,
+            },
             Command::Ban(player, until) => {
                 self.players.entry(player).or_default().banned_until = Some(until);
                 return self.commit_player(player, AfterPlayer::Banned { ticket });

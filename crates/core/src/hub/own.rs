@@ -47,7 +47,7 @@ impl Hub {
                 return;
             }
             Some(up::Body::Answer(answer)) => {
-                self.answered(now, id, CallId(answer.call), answer.payload)
+                self.answered(id, CallId(answer.call), answer.payload)
             }
             Some(up::Body::Message(_) | up::Body::Part(_)) => {
                 hit(Mark::NotMember);
@@ -220,12 +220,10 @@ impl Hub {
     /// The client answered a call that was made from outside zones.
     pub(crate) fn answered(
         &mut self,
-        now: Time,
         id: SessionId,
         call: CallId,
         payload: Bytes,
     ) -> Option<RefusalCode> {
-        let _ = now;
         let session = self.sessions.get_mut(&id)?;
         let open = session.calls.as_mut().and_then(|calls| calls.answer(hub_call(call)));
         let Some(open) = open else {

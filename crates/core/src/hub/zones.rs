@@ -4,7 +4,7 @@
 
 use std::collections::VecDeque;
 
-use rejoin_wire::v1::{CloseCode, PartCause, RefusalCode};
+use rejoin_wire::v1::{CloseCode, PartCause, RefusalCode, Refused, down};
 
 use super::commit::After;
 use super::{Hub, HubOutput};
@@ -35,6 +35,8 @@ pub(crate) struct ZoneInfo {
     faults: VecDeque<Time>,
     /// The hub is not ready before this zone is open.
     awaited: bool,
+    /// It was told to end before it was open.
+    pub end_asked: bool,
 }
 
 impl ZoneInfo {
@@ -88,6 +90,7 @@ impl Hub {
             config: config.clone(),
             faults: VecDeque::new(),
             awaited,
+            end_asked: false,
         };
         self.zones.insert(id, info);
         let spec = ZoneSpec { id, name, config, poisoned: None, closed: false };
@@ -124,8 +127,12 @@ impl Hub {
                     self.drop_connection(now, link.connection, code, "severed by its zone");
                 }
             }
-            ToHub::Answered { session, call, payload } => {
-                self.answered(now, session, call, payload);
+            ToHub::Answered { session, call, number, payload } => {
+                if let Some(code) = self.answered(session, call, payload) {
+                    let refused = Refused { to: number, code: code.into(), ..Refused::default() };
+                    let body = down::Body::Refused(refused);
+                    self.tell_zone(zone, ToZone::Say { session, body });
+                }
             }
             ToHub::Awaiting { session, open } => self.set_awaiting(session, open),
             ToHub::Avatar { session, avatar } => {
@@ -167,7 +174,10 @@ impl Hub {
         if let Some(info) = self.zones.get_mut(&zone) {
             info.match_running = match_running;
             info.awaited = false;
-            let name = info.name.clone();
+            let (name, end_asked) = (info.name.clone(), std::mem::take(&mut info.end_asked));
+            if end_asked {
+                self.tell_zone(zone, ToZone::End);
+            }
             self.push(HubOutput::Event(Event::ZoneOpened { zone, name }));
         }
         for (session, stay) in members {

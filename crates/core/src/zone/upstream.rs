@@ -161,7 +161,7 @@ impl<Z: Zone> ZoneCore<Z> {
         number: u64,
     ) -> Option<RefusalCode> {
         if call.is_hub() {
-            self.out.push(ZoneOutput::ToHub(ToHub::Answered { session, call, payload }));
+            self.out.push(ZoneOutput::ToHub(ToHub::Answered { session, call, number, payload }));
             return None;
         }
         let Some(open) = self.room.active_mut(session)?.calls.answer(call) else {

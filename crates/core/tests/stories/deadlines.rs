@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use rejoin_core::session::Latency;
 use rejoin_core::wire::v1::{CloseCode, Ping, Rung, client_frame};
 
 use crate::desk::{Desk, config};
@@ -32,9 +33,24 @@ fn a_silent_connection_is_away_and_its_session_held() {
 #[test]
 fn whoever_answers_pings_stays_and_is_measured() {
     let mut desk = Desk::with_plaza(&["ann"]);
+    assert_eq!(desk.view("ann").map(|view| view.latency), Some(Latency::default()));
     desk.wait(120_000);
     assert_eq!(desk.closed("ann"), None);
     desk.assert_plays("ann");
+}
+
+#[test]
+fn latency_is_the_last_round_trip_and_a_smoothed_one() {
+    let mut latency = Latency::default();
+    latency.measure(Duration::from_millis(80));
+    assert_eq!((latency.last_us, latency.smoothed_us), (80_000, 80_000));
+    latency.measure(Duration::from_millis(160));
+    assert_eq!((latency.last_us, latency.smoothed_us), (160_000, 90_000));
+    for _ in 0..100 {
+        latency.measure(Duration::from_millis(40));
+    }
+    assert_eq!(latency.last_us, 40_000);
+    assert!((40_000..41_000).contains(&latency.smoothed_us), "{}", latency.smoothed_us);
 }
 
 // Row of §6: "slow consumer or blocking call stalls the loop".

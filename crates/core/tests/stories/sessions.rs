@@ -5,7 +5,7 @@ use std::time::Duration;
 use rejoin_core::event::{EndCause, Event};
 use rejoin_core::exchange::Hold;
 use rejoin_core::hub::{Answer, Changes, Command, Duplicates};
-use rejoin_core::session::Presence;
+use rejoin_core::session::{Flags, Presence};
 use rejoin_core::wire::Bytes;
 use rejoin_core::wire::v1::{CloseCode, Rung, RungReason};
 
@@ -285,6 +285,30 @@ fn without_hold_a_drop_ends_the_session_at_once() {
     assert_eq!(desk.members("none"), 1);
     assert_eq!(desk.try_resume("ann"), Err(CloseCode::SessionUnknown));
     desk.assert_plays("bob");
+}
+
+#[test]
+fn flags_and_permissions_can_be_changed_while_a_session_runs() {
+    let mut desk = Desk::plain();
+    desk.login("ann");
+    let ann = desk.id("ann");
+    for flag in [Flags::ENCRYPTION, Flags::COMPRESSION, Flags::PACKET_LOGGING] {
+        for on in [true, false] {
+            let changes = Changes { flags: Some((flag, on)), ..Changes::default() };
+            assert_eq!(desk.command(Command::Configure(ann, changes)), Some(Answer::Done));
+            assert_eq!(desk.view("ann").map(|view| view.flags.has(flag)), Some(on));
+        }
+    }
+    let changes = Changes {
+        flags: Some((Flags::PACKET_LOGGING, true)),
+        permissions: Some(6),
+        ..Changes::default()
+    };
+    desk.command(Command::Configure(ann, changes));
+    desk.crash();
+    desk.restart();
+    let view = desk.view("ann").expect("the session was committed");
+    assert_eq!((view.flags, view.permissions), (Flags::PACKET_LOGGING, 6));
 }
 
 #[test]
