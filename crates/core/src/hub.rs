@@ -228,7 +228,7 @@ impl Hub {
                 self.admission(now, connection, verdict);
             }
             HubInput::Committed(scope, revision) => self.committed(now, scope, revision),
-            HubInput::FromZone(zone, owner, message) => self.from_zone(now, zone, owner, message),
+            HubInput::FromZone(zone, owner, message) => self.heed_zone(now, zone, owner, message),
             HubInput::Command { ticket, command } => self.command(now, ticket, command),
             HubInput::Wall(wall) => self.set_wall(now, wall),
             HubInput::Wake => self.wake(now),

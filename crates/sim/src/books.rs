@@ -122,9 +122,8 @@ impl Books {
                 }
             }
             Event::Refused { to: Some(send), .. } => {
-                if self.sends.remove(send).is_some_and(|(book, _)| book == self.book) {
-                    self.refused += 1;
-                }
+                let ours = self.sends.remove(send).is_some_and(|(book, _)| book == self.book);
+                self.refused += u64::from(ours);
             }
             Event::SendsLost { sends } => {
                 self.loose |= sends.iter().any(|send| self.sends.contains_key(send));

@@ -257,7 +257,7 @@ impl World {
     }
 
     fn wish(&mut self, index: usize) {
-        let arg = self.rng.next() >> 8;
+        let arg = self.rng.draw() >> 8;
         let panics = self.knobs.faults.panic * 2;
         let rare = self.rng.below(1_000);
         let roll = self.rng.below(100);

@@ -178,7 +178,7 @@ impl<const CELLS: bool, const HARD: bool> Book<CELLS, HARD> {
                 let kinds = ["cells", "whole", "session", "memory", "hard", "match", "nowhere"];
                 let kind = kinds[wish.arg as usize % kinds.len()].to_owned();
                 let name = format!("z{}", wish.arg / 7 % 2);
-                let payload = if wish.arg % 11 == 0 { &b"deny"[..] } else { b"" };
+                let payload = if wish.arg.is_multiple_of(11) { &b"deny"[..] } else { b"" };
                 ctx.transfer(from.session, ZoneName { kind, name }, payload);
             }
             Verb::Timer => {
@@ -347,7 +347,7 @@ impl<const CELLS: bool, const HARD: bool> Zone for Book<CELLS, HARD> {
     }
 
     fn on_tick(&mut self, ctx: &mut Ctx<'_>) {
-        if ctx.tick() % 8 == 0 && !self.pages.is_empty() {
+        if ctx.tick().is_multiple_of(8) && !self.pages.is_empty() {
             let k = self.next_all(ctx);
             ctx.broadcast(Note::All(k, 0));
         }

@@ -57,7 +57,7 @@ impl Hostile {
             return self.flood_frame();
         }
         if rng.per_mille(150) {
-            let noise = (0..rng.below(64)).map(|_| rng.next() as u8).collect::<Vec<u8>>();
+            let noise = (0..rng.below(64)).map(|_| rng.draw() as u8).collect::<Vec<u8>>();
             return Bytes::from(noise);
         }
         let frame = if !self.welcomed && rng.per_mille(700) {
@@ -114,8 +114,8 @@ impl Hostile {
                     key: rng.per_mille(200).then(key),
                     epoch: 0,
                     cold: rng.per_mille(500),
-                    position: Some(Position { leg: rng.next(), seq: rng.next() }),
-                    oldest_unacked: rng.next(),
+                    position: Some(Position { leg: rng.draw(), seq: rng.draw() }),
+                    oldest_unacked: rng.draw(),
                 }))
             }
         };
@@ -131,18 +131,18 @@ impl Hostile {
     fn any_frame(&mut self, rng: &mut Rng, stolen: &[(u64, [u8; 32])]) -> client_frame::Frame {
         match rng.below(12) {
             0 => client_frame::Frame::Hello(self.hello(rng, stolen)),
-            1 => client_frame::Frame::Ack(Position { leg: rng.next(), seq: rng.next() }),
+            1 => client_frame::Frame::Ack(Position { leg: rng.draw(), seq: rng.draw() }),
             2 => client_frame::Frame::Ack(Position { leg: self.leg, seq: rng.below(1_000) }),
-            3 => client_frame::Frame::Ping(Ping { nonce: rng.next() }),
-            4 => client_frame::Frame::Pong(Pong { nonce: rng.next() }),
-            5 => client_frame::Frame::Loose(Loose { leg: rng.next(), payload: Bytes::new() }),
+            3 => client_frame::Frame::Ping(Ping { nonce: rng.draw() }),
+            4 => client_frame::Frame::Pong(Pong { nonce: rng.draw() }),
+            5 => client_frame::Frame::Loose(Loose { leg: rng.draw(), payload: Bytes::new() }),
             _ => client_frame::Frame::Up(self.up(rng)),
         }
     }
 
     fn up(&mut self, rng: &mut Rng) -> Up {
         let seq = match rng.below(8) {
-            0 => rng.next(),
+            0 => rng.draw(),
             1 => self.next.saturating_sub(1).max(1),
             _ => self.next,
         };
@@ -155,7 +155,7 @@ impl Hostile {
                 payload: Bytes::new(),
             }),
             1 => up::Body::Part(Part {}),
-            2 => up::Body::Answer(Answer { call: rng.next(), payload: Bytes::new() }),
+            2 => up::Body::Answer(Answer { call: rng.draw(), payload: Bytes::new() }),
             3 if rng.per_mille(200) => up::Body::Bye(Bye {}),
             _ => up::Body::Message(Message {
                 payload: Bytes::from(vec![0; rng.below(60) as usize]),

@@ -26,6 +26,7 @@ pub struct Seat {
 }
 
 /// The server's process, as long as it lives.
+#[derive(Default)]
 pub struct Node {
     /// The hub; none while the server is down.
     pub hub: Option<Hub>,
@@ -45,22 +46,6 @@ pub struct Node {
     pub mail_at: BTreeMap<(ZoneId, bool), u64>,
     /// Outputs until it crashes.
     pub crash_in: Option<u64>,
-}
-
-impl Default for Node {
-    fn default() -> Self {
-        Self {
-            hub: None,
-            zones: BTreeMap::new(),
-            disk: Disk::default(),
-            incarnation: 0,
-            boot_at: 0,
-            stalled_until: 0,
-            hub_wake: None,
-            mail_at: BTreeMap::new(),
-            crash_in: None,
-        }
-    }
 }
 
 /// World time at the beginning, on people's clocks.

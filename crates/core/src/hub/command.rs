@@ -340,7 +340,7 @@ impl Hub {
         }
     }
 
-    pub(crate) fn fail_calls(&mut self, id: SessionId, mut calls: Box<Calls>) {
+    pub(crate) fn fail_calls(&mut self, id: SessionId, mut calls: Calls) {
         for call in calls.take_all() {
             self.call_ended(id, &call.key, Err(CallFailed::Gone));
         }

@@ -8,6 +8,7 @@ use rejoin_wire::v1::{CloseCode, PartCause, RefusalCode};
 use super::commit::After;
 use super::connection::{Gate, Phase};
 use super::{Hub, HubOutput};
+use crate::call::Calls;
 use crate::event::{EndCause, Event};
 use crate::exchange::{Admit, Departed, ToZone, ZoneName};
 use crate::id::{ConnectionId, Leg, SessionEpoch, SessionId, ZoneId};
@@ -329,7 +330,7 @@ impl Hub {
         let Some(session) = self.sessions.remove(&id) else { return };
         let cause = session.ending.unwrap_or(EndCause::Left);
         if let Some(calls) = &session.calls {
-            self.fail_calls(id, calls.clone());
+            self.fail_calls(id, Calls::clone(calls));
         }
         let event = Event::PlayerLeft { session: id, player: session.player, cause };
         last.push(After::Output(HubOutput::Event(event)));

@@ -97,7 +97,7 @@ impl Hub {
         self.push(HubOutput::OpenZone(Box::new(spec)));
     }
 
-    pub(crate) fn from_zone(&mut self, now: Time, zone: ZoneId, owner: OwnerEpoch, said: ToHub) {
+    pub(crate) fn heed_zone(&mut self, now: Time, zone: ZoneId, owner: OwnerEpoch, said: ToHub) {
         let Some(info) = self.zones.get_mut(&zone) else { return };
         match (info.state, &said) {
             (ZoneState::Opening, ToHub::Opened { .. }) => info.state = ZoneState::Open(owner),

@@ -83,7 +83,7 @@ impl<Z: Zone> ZoneCore<Z> {
     fn cut(&mut self, now: Time) {
         self.acknowledge_cut();
         self.out.end_step(true);
-        let is_base = self.saver.cuts % self.room.config.cuts_per_compaction.max(1) == 0;
+        let is_base = self.saver.cuts.is_multiple_of(self.room.config.cuts_per_compaction.max(1));
         let revision = self.out.submit();
         let changes = if self.saver.deleting {
             vec![Change::DeletePrefix(Bytes::new())]
