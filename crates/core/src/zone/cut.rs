@@ -399,7 +399,7 @@ fn restore_room(now: Time, room: &mut Room, cut: Cut) {
             let leg = member.leg.next_turn(owner).unwrap_or(member.leg);
             member.restart(leg, cut.last, RungReason::RolledBack);
         }
-        room.members.insert(session, member);
+        room.members.insert(session, Box::new(member));
     }
     for kept in cut.outbox {
         if let Some(member) = room.members.get_mut(&SessionId(kept.session))

@@ -79,7 +79,8 @@ impl<Z: Zone> ZoneCore<Z> {
 
     fn refusal(&self, admit: &Admit) -> Option<RefusalCode> {
         let room = &self.room;
-        let same_player = |member: &&Member| member.is_active() && member.player == admit.player;
+        let same_player =
+            |member: &&Box<Member>| member.is_active() && member.player == admit.player;
         let known = room.roster.data(&admit.player).is_some();
         if room.ending || self.closed {
             hit(Mark::ZoneEnding);
@@ -132,7 +133,7 @@ impl<Z: Zone> ZoneCore<Z> {
             avatar: None,
             data: admit.data.clone(),
         };
-        self.room.members.insert(admit.session, member);
+        self.room.members.insert(admit.session, Box::new(member));
     }
 
     fn remove(&mut self, session: SessionId) {
@@ -439,7 +440,7 @@ impl<Z: Zone> ZoneCore<Z> {
     }
 
     fn forget(&mut self, session: SessionId, stay: u32) {
-        let leaving = |member: &Member| member.leg.stay == stay && !member.is_active();
+        let leaving = |member: &Box<Member>| member.leg.stay == stay && !member.is_active();
         if self.room.members.get(&session).is_some_and(leaving) {
             self.remove(session);
             self.room.dirty.any = true;

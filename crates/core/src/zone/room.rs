@@ -52,7 +52,8 @@ pub(crate) struct Room {
     pub name: ZoneName,
     pub owner: OwnerEpoch,
     pub config: ZoneConfig,
-    pub members: BTreeMap<SessionId, Member>,
+    /// Boxed: nodes of the map are half full, and a member is not small.
+    pub members: BTreeMap<SessionId, Box<Member>>,
     pub stream: Stream,
     pub cells: BTreeMap<Bytes, Bytes>,
     pub objects: Objects,
@@ -97,7 +98,7 @@ impl Room {
 
     /// A member that is not leaving.
     pub(crate) fn active(&self, session: SessionId) -> Option<&Member> {
-        self.members.get(&session).filter(|member| member.is_active())
+        self.members.get(&session).filter(|member| member.is_active()).map(Box::as_ref)
     }
 
     /// A member that is not leaving, to be changed; its row goes into the next cut.

@@ -171,7 +171,8 @@ impl Room {
 
     /// Forgets what everybody has.
     pub(crate) fn trim(&mut self) {
-        let floor = self.members.values().map(Member::needs_after).min().unwrap_or(u64::MAX);
+        let floor =
+            self.members.values().map(|member| member.needs_after()).min().unwrap_or(u64::MAX);
         self.stream.ring.trim(floor);
         self.stream.latest.trim(floor);
     }
