@@ -79,8 +79,6 @@ impl<Z: Zone> ZoneCore<Z> {
 
     fn refusal(&self, admit: &Admit) -> Option<RefusalCode> {
         let room = &self.room;
-        let same_player =
-            |member: &&Box<Member>| member.is_active() && member.player == admit.player;
         let known = room.roster.data(&admit.player).is_some();
         if room.ending || self.closed {
             hit(Mark::ZoneEnding);
@@ -91,8 +89,7 @@ impl<Z: Zone> ZoneCore<Z> {
             hit(Mark::ZoneFull);
             Some(RefusalCode::ZoneFull)
         } else if room.members.contains_key(&admit.session)
-            || room.members.values().filter(same_player).count()
-                >= room.config.sessions_per_player_max
+            || room.sessions_of(admit.player) >= room.config.sessions_per_player_max
         {
             hit(Mark::AlreadyHere);
             Some(RefusalCode::AlreadyHere)
@@ -440,8 +437,8 @@ impl<Z: Zone> ZoneCore<Z> {
     }
 
     fn forget(&mut self, session: SessionId, stay: u32) {
-        let leaving = |member: &Box<Member>| member.leg.stay == stay && !member.is_active();
-        if self.room.members.get(&session).is_some_and(leaving) {
+        let member = self.room.members.get(&session);
+        if member.is_some_and(|member| member.leg.stay == stay && !member.is_active()) {
             self.remove(session);
             self.room.dirty.any = true;
         }

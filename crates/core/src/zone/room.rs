@@ -124,6 +124,12 @@ impl Room {
         self.roster.phase() == Phase::Match
     }
 
+    /// How many sessions of a player are members.
+    pub(crate) fn sessions_of(&self, player: PlayerId) -> usize {
+        let here = self.members.values().filter(|m| m.is_active() && m.player == player);
+        here.count()
+    }
+
     pub(crate) fn active_count(&self) -> usize {
         self.members.values().filter(|member| member.is_active()).count()
     }
