@@ -6,6 +6,9 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
+use rejoin_wire::Limits;
+
+use super::message::Message;
 use super::objects::{OnPart, Owned};
 use super::room::Room;
 use crate::chance::Chance;
@@ -41,20 +44,28 @@ pub struct MemberView {
     pub avatar: Option<ObjectId>,
 }
 
+/// Something said, as a value for those who live in the server and as bytes for the others. It is
+/// encoded while the callback runs: a message that panics or does not fit costs its step, no more.
+#[derive(Debug)]
+pub(crate) struct Spoken<Out> {
+    pub value: Out,
+    pub payload: Bytes,
+}
+
 /// A recorded change.
 #[derive(Debug)]
 pub(crate) enum Effect<Out> {
-    Reply { to: Sender, message: Out },
-    Send { to: Vec<SessionId>, message: Out },
-    Broadcast { except: Option<SessionId>, message: Out },
-    Latest { key: String, message: Option<Out> },
-    Loose { to: Option<Vec<SessionId>>, message: Out },
+    Reply { to: Sender, message: Spoken<Out> },
+    Send { to: Vec<SessionId>, message: Spoken<Out> },
+    Broadcast { except: Option<SessionId>, message: Spoken<Out> },
+    Latest { key: String, message: Option<Spoken<Out>> },
+    Loose { to: Option<Vec<SessionId>>, message: Spoken<Out> },
     Put { key: Bytes, value: Option<Bytes> },
     After { delay: Duration, key: Bytes },
     Cancel { key: Bytes },
     Transfer { session: SessionId, to: ZoneName, payload: Bytes },
     Part { session: SessionId },
-    Call { session: SessionId, message: Out, deadline: Duration, key: Bytes },
+    Call { session: SessionId, message: Spoken<Out>, deadline: Duration, key: Bytes },
     Match { running: bool },
     Job { key: Bytes, request: Bytes },
     Own { object: ObjectId, owned: Option<Owned> },
@@ -72,9 +83,20 @@ pub struct Context<'a, Out> {
     effects: Vec<Effect<Out>>,
 }
 
-impl<'a, Out> Context<'a, Out> {
+impl<'a, Out: Message> Context<'a, Out> {
     pub(crate) fn new(now: Time, room: &'a Room, chance: &'a mut Chance) -> Self {
         Self { now, room, chance, effects: Vec::new() }
+    }
+
+    /// # Panics
+    /// When the message is larger than clients take: the game's own mistake, and its step's end.
+    fn speak(&self, value: Out) -> Spoken<Out> {
+        // Nobody hears bytes in a zone of natives.
+        let heard = self.room.members.values().any(|member| !member.native);
+        let payload = if heard { value.encode() } else { Bytes::new() };
+        let most = Limits::DEFAULT.message_bytes_max;
+        assert!(payload.len() <= most, "a message of {} bytes; clients take {most}", payload.len());
+        Spoken { value, payload }
     }
 
     pub(crate) fn into_effects(self) -> Vec<Effect<Out>> {
@@ -166,32 +188,40 @@ impl<'a, Out> Context<'a, Out> {
 
     /// Answers a message.
     pub fn reply(&mut self, to: &Sender, message: Out) {
+        let message = self.speak(message);
         self.effects.push(Effect::Reply { to: *to, message });
     }
 
     /// Says something to one member.
     pub fn send(&mut self, to: SessionId, message: Out) {
+        let message = self.speak(message);
         self.effects.push(Effect::Send { to: vec![to], message });
     }
 
     /// Says something to several members.
     pub fn send_to(&mut self, to: impl IntoIterator<Item = SessionId>, message: Out) {
+        let message = self.speak(message);
         self.effects.push(Effect::Send { to: to.into_iter().collect(), message });
     }
 
     /// Says something to everybody here.
     pub fn broadcast(&mut self, message: Out) {
+        let message = self.speak(message);
         self.effects.push(Effect::Broadcast { except: None, message });
     }
 
     /// Says something to everybody but one.
     pub fn broadcast_except(&mut self, except: SessionId, message: Out) {
+        let message = self.speak(message);
         self.effects.push(Effect::Broadcast { except: Some(except), message });
     }
 
     /// Says something to everybody of which only the newest matters.
     pub fn latest(&mut self, key: impl Into<String>, message: Out) {
-        self.effects.push(Effect::Latest { key: key.into(), message: Some(message) });
+        let (key, message) = (key.into(), Some(self.speak(message)));
+        let most = Limits::DEFAULT.key_bytes_max;
+        assert!(key.len() <= most, "a key of {} bytes; clients take {most}", key.len());
+        self.effects.push(Effect::Latest { key, message });
     }
 
     /// The key has no value any more.
@@ -207,11 +237,13 @@ impl<'a, Out> Context<'a, Out> {
 
     /// Says something to everybody that may be lost.
     pub fn broadcast_unreliable(&mut self, message: Out) {
+        let message = self.speak(message);
         self.effects.push(Effect::Loose { to: None, message });
     }
 
     /// Says something to one member that may be lost.
     pub fn send_unreliable(&mut self, to: SessionId, message: Out) {
+        let message = self.speak(message);
         self.effects.push(Effect::Loose { to: Some(vec![to]), message });
     }
 
@@ -254,6 +286,7 @@ impl<'a, Out> Context<'a, Out> {
         deadline: Duration,
         key: impl Into<Bytes>,
     ) {
+        let message = self.speak(message);
         self.effects.push(Effect::Call { session, message, deadline, key: key.into() });
     }
 

@@ -3,11 +3,11 @@
 //! when the session has committed what it takes over.
 
 use bytes::Bytes;
-use rejoin_wire::SharedFrame;
 use rejoin_wire::v1::{
     Joined, PartCause, Parted, RefusalCode, Resync, Rung, RungReason, ServerFrame, ZoneRef, down,
     server_frame,
 };
+use rejoin_wire::{Limits, SharedFrame};
 
 use super::core::{Delivery, Life, ZoneCore, ZoneOutput};
 use super::member::{Leaving, Member, Resyncing};
@@ -260,7 +260,16 @@ impl<Z: Zone> ZoneCore<Z> {
     ) {
         let owner = self.room.owner;
         let seq = self.room.stream.last;
-        let taken = self.try_step(now, None, |game, ctx| game.on_resync(ctx, session));
+        let taken = self.try_step(now, None, |game, ctx| {
+            let (snapshot, most) =
+                (game.on_resync(ctx, session), Limits::DEFAULT.snapshot_bytes_max);
+            assert!(
+                snapshot.len() <= most,
+                "a snapshot of {} bytes; clients take {most}",
+                snapshot.len()
+            );
+            snapshot
+        });
         let Some((snapshot, effects)) = taken else {
             if self.closed {
                 self.depart(now, session, PartCause::ZoneFault, None, 0);

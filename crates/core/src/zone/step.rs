@@ -10,9 +10,8 @@ use rejoin_wire::v1::{
 };
 
 use super::Zone;
-use super::context::{Effect, Sender};
+use super::context::{Effect, Sender, Spoken};
 use super::core::{Delivery, ZoneCore, ZoneOutput, native};
-use super::message::Message;
 use super::objects::OwnerChange;
 use super::ring::Recipients;
 use crate::call::CallFailed;
@@ -87,14 +86,14 @@ impl<Z: Zone> ZoneCore<Z> {
         }
     }
 
-    fn reply(&mut self, now: Time, to: Sender, message: Z::Out) {
+    fn reply(&mut self, now: Time, to: Sender, message: Spoken<Z::Out>) {
         let Some(member) = self.room.active(to.session) else { return };
         if member.native {
-            self.tell_native(to.session, Delivery::Message(native(message)));
+            self.tell_native(to.session, Delivery::Message(native(message.value)));
             return;
         }
         hit(Mark::Replied);
-        let body = down::Body::Reply(Reply { to: to.number, payload: message.encode() });
+        let body = down::Body::Reply(Reply { to: to.number, payload: message.payload });
         self.room.say_to(now, to.session, body, &mut self.out);
     }
 
@@ -103,7 +102,7 @@ impl<Z: Zone> ZoneCore<Z> {
         now: Time,
         cause: Option<SessionId>,
         mut to: Vec<SessionId>,
-        message: Z::Out,
+        message: Spoken<Z::Out>,
     ) {
         to.retain(|session| self.room.active(*session).is_some());
         to.sort_unstable();
@@ -111,10 +110,10 @@ impl<Z: Zone> ZoneCore<Z> {
         match to.as_slice() {
             [] => {}
             [one] if self.room.active(*one).is_some_and(|member| member.native) => {
-                self.tell_native(*one, Delivery::Message(native(message)));
+                self.tell_native(*one, Delivery::Message(native(message.value)));
             }
             [one] => {
-                let body = down::Body::Message(said(message.encode()));
+                let body = down::Body::Message(said(message.payload));
                 self.room.say_to(now, *one, body, &mut self.out);
             }
             _ => self.say_to_many(now, cause, Recipients::Only(Arc::from(to)), message),
@@ -126,26 +125,26 @@ impl<Z: Zone> ZoneCore<Z> {
         now: Time,
         cause: Option<SessionId>,
         to: Recipients,
-        message: Z::Out,
+        message: Spoken<Z::Out>,
     ) {
         let members = self.room.members.iter().filter(|(id, m)| m.is_active() && to.contains(**id));
         let has_others = members.clone().any(|(_, member)| !member.native);
         let natives: Vec<SessionId> =
             members.filter(|(_, member)| member.native).map(|(id, _)| *id).collect();
         if has_others {
-            let body = down::Body::Message(said(message.encode()));
+            let body = down::Body::Message(said(message.payload));
             self.room.say(now, to, cause, body, &mut self.out);
         }
         if !natives.is_empty() {
-            let message: Native = native(message);
+            let message: Native = native(message.value);
             for session in natives {
                 self.tell_native(session, Delivery::Message(message.clone()));
             }
         }
     }
 
-    fn latest(&mut self, now: Time, key: String, message: Option<Z::Out>) {
-        let payload = message.as_ref().map(Message::encode);
+    fn latest(&mut self, now: Time, key: String, message: Option<Spoken<Z::Out>>) {
+        let payload = message.as_ref().map(|message| message.payload.clone());
         let body = down::Body::Message(Said {
             payload: payload.clone().unwrap_or_default(),
             key: key.clone(),
@@ -162,15 +161,15 @@ impl<Z: Zone> ZoneCore<Z> {
         let natives: Vec<SessionId> =
             members.filter(|(_, m)| m.native && m.is_active()).map(|(id, _)| *id).collect();
         if let (Some(message), false) = (message, natives.is_empty()) {
-            let message: Native = native(message);
+            let message: Native = native(message.value);
             for session in natives {
                 self.tell_native(session, Delivery::Message(message.clone()));
             }
         }
     }
 
-    fn loose(&mut self, to: Option<Vec<SessionId>>, message: Z::Out) {
-        let payload = message.encode();
+    fn loose(&mut self, to: Option<Vec<SessionId>>, message: Spoken<Z::Out>) {
+        let payload = message.payload;
         let mut natives = Vec::new();
         for (session, member) in &self.room.members {
             let meant = to.as_ref().is_none_or(|to| to.contains(session));
@@ -186,7 +185,7 @@ impl<Z: Zone> ZoneCore<Z> {
                 self.out.push(ZoneOutput::Send { session: *session, link, frame });
             }
         }
-        let message: Native = native(message);
+        let message: Native = native(message.value);
         for session in natives {
             self.tell_native(session, Delivery::Message(message.clone()));
         }
@@ -212,7 +211,7 @@ impl<Z: Zone> ZoneCore<Z> {
         &mut self,
         now: Time,
         session: SessionId,
-        message: Z::Out,
+        message: Spoken<Z::Out>,
         deadline: Duration,
         key: Bytes,
     ) {
@@ -229,9 +228,9 @@ impl<Z: Zone> ZoneCore<Z> {
         let is_native = member.native;
         self.room.alarm(now.after(deadline));
         if is_native {
-            self.tell_native(session, Delivery::Call(call, native(message)));
+            self.tell_native(session, Delivery::Call(call, native(message.value)));
         } else {
-            let payload = message.encode();
+            let payload = message.payload;
             let call = Call { call: call.0, payload, deadline_ms: millis_u32(deadline) };
             self.room.say_to(now, session, down::Body::Call(call), &mut self.out);
         }

@@ -2,6 +2,7 @@
 //! one that comes again is ignored, a jump severs the connection. A connection whose epoch is not
 //! the member's has no voice at all.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -15,7 +16,7 @@ use super::Zone;
 use super::context::Sender;
 use super::core::{ZoneCore, ZoneOutput};
 use super::member::Resyncing;
-use super::message::Message;
+use super::message::{BadPayload, Message};
 use crate::call::CallFailed;
 use crate::exchange::{Native, ToHub};
 use crate::id::{CallId, Leg, SessionEpoch, SessionId};
@@ -103,7 +104,7 @@ impl<Z: Zone> ZoneCore<Z> {
             hit(Mark::RingShare);
             return Some(RefusalCode::RingShare);
         }
-        let Ok(message) = Z::In::decode(said.payload) else {
+        let Ok(message) = decode::<Z::In>(said.payload) else {
             hit(Mark::BadPayload);
             return Some(RefusalCode::BadPayload);
         };
@@ -126,7 +127,7 @@ impl<Z: Zone> ZoneCore<Z> {
             return;
         };
         // A value that its sender still holds is copied by way of its bytes.
-        let message = Arc::try_unwrap(message).or_else(|shared| Z::In::decode(shared.encode()));
+        let message = Arc::try_unwrap(message).or_else(|shared| decode::<Z::In>(shared.encode()));
         if let Ok(message) = message {
             self.step(now, Some((session, 0)), |game, ctx| game.on_message(ctx, from, message));
         }
@@ -145,7 +146,7 @@ impl<Z: Zone> ZoneCore<Z> {
             hit(Mark::LooseDropped);
             return;
         }
-        if let Ok(message) = Z::In::decode(payload) {
+        if let Ok(message) = decode::<Z::In>(payload) {
             self.step(now, Some((session, 0)), |game, ctx| {
                 game.on_unreliable(ctx, session, message);
             });
@@ -170,7 +171,7 @@ impl<Z: Zone> ZoneCore<Z> {
             return Some(RefusalCode::UnknownCall);
         };
         hit(Mark::CallAnswered);
-        let answer = Z::In::decode(payload).map_err(|_| CallFailed::BadPayload);
+        let answer = decode::<Z::In>(payload).map_err(|_| CallFailed::BadPayload);
         self.step(now, Some((session, number)), |game, ctx| {
             game.on_answer(ctx, session, open.key, answer);
         });
@@ -320,4 +321,10 @@ impl<Z: Zone> ZoneCore<Z> {
         let open = self.room.members.get(&session).is_some_and(|m| !m.calls.is_empty());
         self.out.push(ZoneOutput::ToHub(ToHub::Awaiting { session, open }));
     }
+}
+
+/// Reads a payload with the game's own code; a panic in it is no message, and touches nothing.
+fn decode<M: Message>(payload: Bytes) -> Result<M, BadPayload> {
+    let decoded = catch_unwind(AssertUnwindSafe(|| M::decode(payload)));
+    decoded.unwrap_or_else(|_| Err(BadPayload("the decoder panicked".to_owned())))
 }

@@ -85,6 +85,35 @@ fn a_panic_costs_its_sender_one_message_and_the_others_nothing() {
 }
 
 #[test]
+fn a_decoder_that_panics_refuses_one_message_and_no_more() {
+    let mut desk = Desk::with_plaza(&["ann", "bob"]);
+    desk.say("ann", "unreadable");
+    let number = desk.client("ann").number;
+    let heard = desk.take("ann");
+    assert!(heard.contains(&format!("refused {number} BadPayload")), "{heard:?}");
+    assert_eq!((desk.closed("ann"), desk.closed("bob")), (None, None));
+    desk.assert_plays("bob");
+}
+
+#[test]
+fn what_the_game_cannot_say_is_charged_to_whoever_asked_for_it() {
+    for wish in ["say unspeakable", "big 70000"] {
+        let mut desk = Desk::with_plaza(&["ann", "bob"]);
+        desk.say("ann", wish);
+        let number = desk.client("ann").number;
+        assert_eq!(desk.closed("bob"), Some(CloseCode::ZoneFault));
+        assert_eq!(desk.resume("bob").rung(), Rung::Replayed);
+        assert_eq!(desk.resume("ann").rung(), Rung::Replayed);
+        desk.take("ann");
+        desk.client_mut("ann").number = number - 1;
+        desk.say("ann", wish);
+        let heard = desk.take("ann");
+        assert!(heard.contains(&format!("refused {number} ZoneFault")), "{wish}: {heard:?}");
+        desk.assert_plays("bob");
+    }
+}
+
+#[test]
 fn a_join_that_panics_is_refused_and_closes_no_zone() {
     let mut desk = Desk::with_plaza(&["bob"]);
     desk.login("ann");

@@ -18,10 +18,12 @@ pub struct Text(pub String);
 
 impl Message for Text {
     fn encode(&self) -> Bytes {
+        assert!(self.0 != "unspeakable", "asked to panic in encode");
         Bytes::from(self.0.clone().into_bytes())
     }
 
     fn decode(payload: Bytes) -> Result<Self, BadPayload> {
+        assert!(payload != b"unreadable"[..], "asked to panic in decode");
         let text = String::from_utf8(payload.to_vec());
         text.map(Self).map_err(|error| BadPayload(error.to_string()))
     }
