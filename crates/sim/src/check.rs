@@ -35,8 +35,9 @@ pub const CHECKERS: &[(&str, &str)] = &[
 pub struct Watch {
     /// The highest epoch welcomed, by session.
     pub epochs: BTreeMap<u64, u64>,
-    /// When a session was dropped, in world time.
-    pub dropped: BTreeMap<u64, u64>,
+    /// When a session was dropped, in world time, and how long it must at least be held; none: its
+    /// zone may end the hold at any time.
+    pub dropped: BTreeMap<u64, (u64, Option<u64>)>,
     /// When the present hub became ready.
     pub ready_at: u64,
     /// Sessions that have been in a zone that forgets on a crash.

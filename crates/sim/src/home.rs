@@ -90,9 +90,7 @@ impl World {
     pub(crate) fn overhear(&mut self, event: &Told) {
         self.tell(|| format!("server: {event:?}"));
         match event {
-            Told::PlayerDropped { session, .. } => {
-                self.watch.dropped.insert(session.0, self.now);
-            }
+            Told::PlayerDropped { session, .. } => self.note_drop(*session),
             Told::HoldEnded { session } => self.check_hold(session.0),
             Told::ZoneJoined { session, zone } => {
                 if matches!(zone.kind.as_str(), "session" | "memory") {

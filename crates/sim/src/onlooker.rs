@@ -70,25 +70,34 @@ impl World {
         }
     }
 
-    /// A hold ended: had the server been there for all of it?
-    pub fn check_hold(&mut self, session: u64) {
-        let kinds = self.knobs.hub.kinds.values().map(|kind| kind.config.hold);
-        let holds = kinds.chain([self.knobs.hub.hold]).filter_map(|hold| match hold {
+    /// A session was dropped: how long must it be held?
+    pub fn note_drop(&mut self, session: SessionId) {
+        let kinds = self.knobs.hub.kinds.iter().map(|(name, kind)| (name, kind.config.hold));
+        let timed = |hold: Hold| match hold {
             Hold::Timed(while_) => Some(while_.as_micros() as u64),
             _ => None,
-        });
-        let shortest = holds.min().unwrap_or(0);
-        let dropped = self.watch.dropped.get(&session).copied().unwrap_or(0);
+        };
+        // It may have left its zone by now, so the shortest of all holds is what can be asked for.
+        let holds = kinds.clone().map(|(_, hold)| hold).chain([self.knobs.hub.hold]);
+        let shortest = holds.filter_map(timed).min();
+        let zone = self.node.hub.as_ref().and_then(|hub| hub.session(session)?.zone());
+        let untimed = kinds.filter(|(_, hold)| timed(*hold).is_none());
+        let free = untimed.flat_map(|(kind, _)| ["z0", "z1"].map(|name| ZoneId::of(kind, name)));
+        let at_will = zone.is_some_and(|zone| free.clone().any(|other| other == zone));
+        let least = shortest.filter(|_| !at_will);
+        self.watch.dropped.insert(session.0, (self.now, least));
+    }
+
+    /// A hold ended: had the server been there for all of it?
+    pub fn check_hold(&mut self, session: u64) {
+        let Some((dropped, Some(least))) = self.watch.dropped.get(&session).copied() else {
+            return;
+        };
         let since = dropped.max(self.watch.ready_at).max(self.node.boot_at);
-        let matched = self
-            .knobs
-            .hub
-            .kinds
-            .values()
-            .any(|kind| matches!(kind.config.hold, Hold::UntilMatchEnds(_) | Hold::None));
-        let in_match = matched && self.now - since < shortest;
-        if self.now - since < shortest && !in_match {
-            let text = format!("session {session} was held {} us", self.now - since);
+        // The event is told once it is committed, and so was the drop: give or take that.
+        let held = self.now - since + self.knobs.commit_us * 10;
+        if held < least {
+            let text = format!("session {session} was held {held} us of {least}");
             self.watch.fail("hold-kept", text);
         }
     }

@@ -65,10 +65,12 @@ impl Tree {
     }
 }
 
-/// The root of the workspace this binary was built from.
+/// The root of the workspace: cargo says where it runs us, and where it built us if it does not. Two
+/// checkouts that share a target folder share this binary, too.
 pub fn root() -> PathBuf {
-    let manifest = Path::new(env!("CARGO_MANIFEST_DIR"));
-    manifest.parent().unwrap_or(manifest).to_owned()
+    let told = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
+    let manifest = told.unwrap_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")));
+    manifest.parent().unwrap_or(&manifest).to_owned()
 }
 
 fn listed_by_git(root: &Path) -> Option<Vec<String>> {
