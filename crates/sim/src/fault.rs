@@ -48,6 +48,13 @@ impl World {
         for text in damaged {
             self.watch.fail("no-lockout", text);
         }
+        // Whoever was here is held from now on.
+        let hub = self.node.hub.as_ref();
+        let held: Vec<SessionId> =
+            hub.map(|hub| hub.sessions().map(|(id, _)| id).collect()).unwrap_or_default();
+        for session in held {
+            self.note_drop(session);
+        }
         // Drains what the start gave out.
         self.hub(HubInput::Wake);
     }
