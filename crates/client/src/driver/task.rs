@@ -176,19 +176,22 @@ impl Task {
     fn obey(&mut self, command: Command) {
         let now = self.clock.now();
         match command {
-            Command::Send(say, answer) => drop(answer.send(say.to(&mut self.client))),
+            Command::Send(say, answer) => {
+                // Whoever asked may have stopped waiting, here and below.
+                let _ = answer.send(say.to(&mut self.client));
+            }
             Command::SendUnreliable(payload, answer) => {
                 // It may be lost, and is better lost here than late.
                 let is_behind = matches!(&self.link, Link::Open(socket) if socket.is_behind());
                 let sent = if is_behind { Ok(()) } else { self.client.send_unreliable(payload) };
-                drop(answer.send(sent));
+                let _ = answer.send(sent);
             }
             Command::Request(payload, reply_to, answer) => {
                 let taken = self.client.request(payload);
                 if let Ok(id) = taken {
                     self.requests.insert(id, reply_to);
                 }
-                drop(answer.send(taken));
+                let _ = answer.send(taken);
             }
             Command::Steer(steer) => steer.to(now, &mut self.client),
         }

@@ -27,6 +27,8 @@ pub(super) struct WebSocket {
     encoding: Encoding,
     outgoing: VecDeque<Message>,
     is_flushed: bool,
+    /// The peer takes nothing more; what it said before that is still to be read.
+    is_mute: bool,
 }
 
 /// What came of a connection.
@@ -84,7 +86,7 @@ async fn open(
         .max_frame_size(Some(message_max));
     // The handshake fails when the server does not agree on the subprotocol.
     let (stream, _) = client_async_with_config(request, stream, Some(config)).await?;
-    Ok(WebSocket { stream, encoding, outgoing: VecDeque::new(), is_flushed: true })
+    Ok(WebSocket { stream, encoding, outgoing: VecDeque::new(), is_flushed: true, is_mute: false })
 }
 
 impl WebSocket {
@@ -122,8 +124,10 @@ impl WebSocket {
     }
 
     fn poll(&mut self, cx: &mut Context<'_>, may_read: bool) -> Poll<News> {
-        if let Poll::Ready(Err(error)) = self.poll_write(cx) {
-            return Poll::Ready(news_of(&error));
+        if let Poll::Ready(Err(_)) = self.poll_write(cx) {
+            // The reason, or a last word, is on the other side of the pipe.
+            self.is_mute = true;
+            self.outgoing.clear();
         }
         while may_read && !self.is_behind() {
             let heard = std::task::ready!(Pin::new(&mut self.stream).poll_next(cx));
@@ -144,6 +148,10 @@ impl WebSocket {
     }
 
     fn poll_write(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
+        if self.is_mute {
+            self.outgoing.clear();
+            return Poll::Ready(Ok(()));
+        }
         let mut stream = Pin::new(&mut self.stream);
         while !self.outgoing.is_empty() {
             std::task::ready!(stream.as_mut().poll_ready(cx))?;
