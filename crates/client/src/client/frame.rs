@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use rejoin_wire::{DecodeError, decode_server};
 use rejoin_wire::v1::{
     CloseCode, Down, Joined, Loose, Message, Pong, Refused, Resync, RungReason, ServerFrame,
     client_frame, down, server_frame,
 };
+use rejoin_wire::{DecodeError, decode_server};
 
 use super::ending::Ending;
 use super::{Client, Link};

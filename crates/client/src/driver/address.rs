@@ -68,7 +68,9 @@ mod tests {
 
     #[test]
     fn what_is_no_websocket_is_refused() {
-        for text in ["", "play", "http://a/", "ws://", "ws:///play", "ws://a b/", "/play", "wss://a/"] {
+        for text in
+            ["", "play", "http://a/", "ws://", "ws:///play", "ws://a b/", "/play", "wss://a/"]
+        {
             assert!(Address::parse(text).is_err(), "{text}");
         }
     }

@@ -161,10 +161,7 @@ impl Player {
     }
 
     /// The task answers at once, whatever the network does.
-    fn run<T, E: From<CallError>>(
-        &self,
-        call: impl Future<Output = Result<T, E>>,
-    ) -> Result<T, E> {
+    fn run<T, E: From<CallError>>(&self, call: impl Future<Output = Result<T, E>>) -> Result<T, E> {
         match &self.runtime {
             Some(runtime) => runtime.block_on(call),
             None => Err(CallError::Gone.into()),

@@ -43,9 +43,7 @@ pub(super) async fn start(
     let found = vault.open(login).await?;
     let seed = chance().map_err(OpenError::Chance)?;
     let client = match found.session {
-        Some(session) => {
-            Client::with_resume_state(config.clone(), found.identity, seed, session)
-        }
+        Some(session) => Client::with_resume_state(config.clone(), found.identity, seed, session),
         None => Client::new(config.clone(), found.identity, seed),
     };
     let (command_sender, commands) = mpsc::channel(commands_max.max(1));

@@ -23,8 +23,8 @@ use rejoin_store::{Memory, Store as _};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
-pub use door::{Cut, upgrade};
 use door::ToSocket;
+pub use door::{Cut, upgrade};
 use plaza::Plaza;
 
 /// What the zone has applied, in order.

@@ -1,6 +1,6 @@
 //! The tokio driver on real sockets, against a real hub behind a real WebSocket server.
 
-#![allow(missing_docs, unreachable_pub)] // Nothing outside sees this.
+#![allow(unreachable_pub)] // A test crate has no outside to reach.
 
 mod blocking;
 mod failures;

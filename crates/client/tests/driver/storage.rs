@@ -1,9 +1,17 @@
 //! What survives the end of the program, and what happens when nothing can be stored.
 
-use rejoin_client::driver::{Folder, Key, OpenError, Player, Slot, Storage};
-use rejoin_client::{Event, Rung};
+use std::io;
+use std::sync::{Arc, Mutex};
 
-use crate::house::House;
+use futures_util::{SinkExt as _, StreamExt as _};
+use rejoin_client::driver::{Folder, Key, OpenError, Player, Slot, Storage};
+use rejoin_client::{Bytes, Encoding, Event, Rung};
+use rejoin_core::wire::v1::{self, Challenge, ServerFrame, Welcome, server_frame};
+use rejoin_core::wire::{decode_client, encode_server};
+use tokio::net::TcpListener;
+use tokio_tungstenite::tungstenite::Message;
+
+use crate::house::{House, upgrade};
 use crate::scene::{Place, connected, enter, hears, quick, until};
 
 #[tokio::test]
@@ -73,4 +81,78 @@ async fn a_damaged_session_costs_a_login_and_a_damaged_key_stops() {
     assert!(matches!(refused, Err(OpenError::Key(_))));
     assert_eq!(folder.load(Slot::Key).expect("read").as_deref(), Some(&b"half a key"[..]));
     assert!(Key::load_or_create(&folder).is_err());
+}
+
+/// A storage that writes down when it is called, and panics when it is told to.
+#[derive(Clone, Default)]
+struct Witness {
+    story: Arc<Mutex<Vec<&'static str>>>,
+    is_broken: bool,
+}
+
+impl Storage for Witness {
+    fn load(&self, _: Slot) -> io::Result<Option<Vec<u8>>> {
+        Ok(None)
+    }
+
+    fn store(&self, slot: Slot, _: &[u8]) -> io::Result<()> {
+        assert!(!self.is_broken || slot != Slot::Session, "asked to panic");
+        // Long enough for a frame that does not wait to overtake it.
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        self.story.lock().expect("nobody panics here").push(slot.name());
+        Ok(())
+    }
+
+    fn forget(&self, _: Slot) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn a_token_is_stored_before_the_frame_that_confirms_it_goes_out() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let url = format!("ws://{}/play", listener.local_addr().expect("bound"));
+    let witness = Witness::default();
+    let options = quick().storage(witness.clone());
+    let (_player, _events) = Player::connect(&url, options).await.expect("it starts");
+    let (stream, _) = listener.accept().await.expect("it dials");
+    let (mut socket, encoding) = upgrade(stream).await.expect("it speaks WebSocket");
+    assert_eq!(encoding, Encoding::Protobuf);
+    let challenge = Challenge {
+        nonce: Bytes::from(vec![1; 32]),
+        version_min: 1,
+        version_max: 1,
+        ..Challenge::default()
+    };
+    let welcome = Welcome {
+        session: 7,
+        player: Bytes::from(vec![2; 16]),
+        epoch: 1,
+        rung: v1::Rung::New.into(),
+        leg: 1,
+        token: Bytes::from(vec![3; 32]),
+        ..Welcome::default()
+    };
+    for frame in [server_frame::Frame::Challenge(challenge), server_frame::Frame::Welcome(welcome)]
+    {
+        let bytes = encode_server(encoding, &ServerFrame { frame: Some(frame) });
+        socket.send(Message::Binary(bytes.expect("it is a frame"))).await.expect("it listens");
+        let Some(Ok(Message::Binary(answer))) = socket.next().await else {
+            panic!("a frame is answered by a frame");
+        };
+        decode_client(encoding, answer, &rejoin_client::Limits::DEFAULT).expect("it is one");
+        witness.story.lock().expect("nobody panics here").push("frame");
+    }
+    let story = witness.story.lock().expect("nobody panics here").clone();
+    assert_eq!(story, ["key", "frame", "session", "frame"]);
+}
+
+#[tokio::test]
+async fn a_storage_that_panics_costs_its_call() {
+    let house = House::open().await;
+    let options = quick().storage(Witness { is_broken: true, ..Witness::default() });
+    let (player, mut events) = Player::connect(&house.url, options).await.expect("it starts");
+    until(&mut events, |event| matches!(event, Event::StorageFailed { .. })).await;
+    connected(&mut events).await;
+    assert!(player.send("still here").await.is_ok());
 }

@@ -33,9 +33,7 @@ pub enum ToSocket {
 }
 
 /// Listens on a free port; gives the address.
-pub async fn listen(
-    mail: mpsc::UnboundedSender<Mail>,
-) -> (String, tokio::task::JoinHandle<()>) {
+pub async fn listen(mail: mpsc::UnboundedSender<Mail>) -> (String, tokio::task::JoinHandle<()>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     let port = listener.local_addr().expect("bound").port();
     let task = tokio::spawn(async move {
