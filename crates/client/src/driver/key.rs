@@ -2,15 +2,17 @@
 
 use std::fmt;
 use std::io;
+use std::sync::Arc;
 
 use ed25519_dalek::{Signer as _, SigningKey};
 
 use super::storage::{Slot, Storage};
 use crate::identity::{Secret, Signer};
 
-/// An Ed25519 key. Whoever has it is the player, on every server.
+/// An Ed25519 key. Whoever has it is the player, on every server. Clones share its bytes, which are
+/// wiped with the last of them.
 #[derive(Clone)]
-pub struct Key(SigningKey);
+pub struct Key(Arc<SigningKey>);
 
 impl Key {
     /// A new key.
@@ -37,7 +39,7 @@ impl Key {
     /// The key that these secret bytes are.
     #[must_use]
     pub fn from_seed(seed: &Secret) -> Self {
-        Self(SigningKey::from_bytes(seed.expose()))
+        Self(Arc::new(SigningKey::from_bytes(seed.expose())))
     }
 
     /// The secret bytes, for a store of the game's own. They belong in no log.

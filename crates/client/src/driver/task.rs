@@ -90,14 +90,14 @@ struct Task {
 /// The connection.
 enum Link {
     None,
-    Dialling(Pin<Box<dyn Future<Output = Result<WebSocket, String>> + Send>>),
+    Dialling(Pin<Box<dyn Future<Output = Result<Box<WebSocket>, String>> + Send>>),
     Open(Box<WebSocket>),
 }
 
 /// What happened first.
 enum Turn {
     Command(Option<Command>),
-    Dialled(Result<WebSocket, String>),
+    Dialled(Result<Box<WebSocket>, String>),
     Heard(News),
     Alarm,
     Told,
@@ -195,11 +195,11 @@ impl Task {
         }
     }
 
-    fn dialled(&mut self, dialled: Result<WebSocket, String>) {
+    fn dialled(&mut self, dialled: Result<Box<WebSocket>, String>) {
         let now = self.clock.now();
         match dialled {
             Ok(socket) => {
-                self.link = Link::Open(Box::new(socket));
+                self.link = Link::Open(socket);
                 self.client.opened(now);
             }
             Err(text) => {

@@ -52,13 +52,13 @@ pub(super) async fn dial(
     encoding: Encoding,
     limits: Limits,
     time: Duration,
-) -> Result<WebSocket, String> {
+) -> Result<Box<WebSocket>, String> {
     let share = time / u32::try_from(addresses.len().max(1)).unwrap_or(u32::MAX);
     let mut failure = "there is no address to dial".to_owned();
     for address in addresses {
         let opened = tokio::time::timeout(share, open(&address, encoding, &limits)).await;
         match opened {
-            Ok(Ok(socket)) => return Ok(socket),
+            Ok(Ok(socket)) => return Ok(Box::new(socket)),
             Ok(Err(error)) => failure = format!("{}: {error}", address.uri),
             Err(_) => failure = format!("{}: no answer in time", address.uri),
         }
