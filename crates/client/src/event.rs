@@ -219,4 +219,18 @@ pub enum Event {
     },
     /// The server broke the protocol; the connection was closed for it.
     Violation(Violation),
+    /// Nobody could be reached; [`Event::Reconnecting`] says when it is tried again. Told by a
+    /// driver.
+    DialFailed {
+        /// Where, and what went wrong, in words.
+        text: String,
+    },
+    /// What leads back after the end of the program could not be stored, read or forgotten. The
+    /// game goes on; the next start may not find its way. Told by a driver.
+    StorageFailed {
+        /// What: `key`, `secret` or `session`.
+        slot: &'static str,
+        /// What went wrong, in words.
+        text: String,
+    },
 }

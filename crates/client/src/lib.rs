@@ -17,6 +17,10 @@
 //! // `next_deadline`, `wake`; after each it drains `next_output`.
 //! assert!(client.next_deadline().is_some());
 //! ```
+//!
+//! With the feature `tokio` comes such a driver, and with it everything a game needs: `driver::Player`
+//! connects by WebSocket and comes back by itself, `driver::blocking::Player` does so for loops that
+//! are not async.
 
 mod backoff;
 mod buffer;
@@ -24,6 +28,8 @@ mod chance;
 mod client;
 mod config;
 mod downstream;
+#[cfg(feature = "tokio")]
+pub mod driver;
 mod error;
 mod event;
 mod identity;
@@ -42,4 +48,4 @@ pub use time::Time;
 pub use rejoin_wire::v1::{
     CloseCode, Latest, NoticeCode, PartCause, RefusalCode, RungReason, ZoneRef,
 };
-pub use rejoin_wire::{Bytes, Encoding, Limits};
+pub use rejoin_wire::{Bytes, DecodeError, Encoding, Limits};

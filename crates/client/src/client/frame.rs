@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use rejoin_wire::decode_server;
 use rejoin_wire::v1::{
     CloseCode, Down, Joined, Loose, Message, Pong, Refused, Resync, RungReason, ServerFrame,
     client_frame, down, server_frame,
 };
+use rejoin_wire::{DecodeError, decode_server};
 
 use super::ending::Ending;
 use super::{Client, Link};
@@ -28,6 +28,15 @@ impl Client {
         let handled = frame.map_err(Violation::from).and_then(|frame| self.handle(now, frame));
         if let Err(violation) = handled {
             self.violated(now, violation);
+        }
+    }
+
+    /// What came on the connection never became the bytes of a frame: a message over the transport's
+    /// limit, or not the transport's protocol at all. A connection that only broke is
+    /// [`closed`](Client::closed) instead.
+    pub fn garbled(&mut self, now: Time, error: DecodeError) {
+        if self.has_transport() {
+            self.violated(now, Violation::Undecodable(error));
         }
     }
 

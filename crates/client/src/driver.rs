@@ -1,0 +1,47 @@
+//! The client on tokio: sockets, timers, keys and files around the sans-IO [`Client`](crate::Client).
+//!
+//! [`Player::connect`] starts one task, which dials, comes back after every loss, and carries the
+//! client's outputs out in their order. The game gives commands through a [`Player`] and hears what
+//! happened from [`Events`]. Both are bounded: while a game does not take its events, the task does
+//! not read its socket. The rules are the client's; nothing is decided here.
+//!
+//! ```no_run
+//! use rejoin_client::driver::{Folder, Options, Player};
+//! use rejoin_client::Event;
+//!
+//! # async fn play() -> Result<(), Box<dyn std::error::Error>> {
+//! let options = Options::new().storage(Folder::new("./my-game"));
+//! let (player, mut events) = Player::connect("ws://localhost:7400/play", options).await?;
+//! player.join("chat", "lobby", true, "").await?;
+//! while let Some(event) = events.next().await {
+//!     match event {
+//!         Event::Connected { rung, .. } => println!("here, and what survived: {rung:?}"),
+//!         Event::Message { payload } => println!("{payload:?}"),
+//!         Event::Stopped { .. } => break,
+//!         _ => {}
+//!     }
+//! }
+//! # Ok(())
+//! # }
+//! ```
+
+pub mod blocking;
+
+mod address;
+mod clock;
+mod command;
+mod error;
+mod key;
+mod options;
+mod player;
+mod record;
+mod storage;
+mod task;
+mod vault;
+mod websocket;
+
+pub use error::{CallError, OpenError, RequestError};
+pub use key::Key;
+pub use options::{Login, Options};
+pub use player::{Events, Player, Request};
+pub use storage::{Folder, Memory, Slot, Storage};

@@ -1,0 +1,84 @@
+//! What a player is told before it starts, beyond what the client itself is told.
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::key::Key;
+use super::storage::{Memory, Storage};
+use crate::config::Config;
+
+/// How a player is known.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Login {
+    /// By the key in the storage, which is made and stored at the first start.
+    StoredKey,
+    /// By this key.
+    Key(Key),
+    /// By a secret that the server mints at the first login, and that is stored.
+    Secret,
+    /// Not at all: only the resume token leads back.
+    Anonymous,
+}
+
+/// How a player connects. [`Options::new`] logs in by a key and keeps everything in memory.
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct Options {
+    /// How the player is known.
+    pub login: Login,
+    /// Where key, secret and token are kept.
+    pub storage: Arc<dyn Storage>,
+    /// How the client behaves. An empty server name stands for the host of the address.
+    pub config: Config,
+    /// Starts a new session and ends what the server holds for the player.
+    pub is_fresh: bool,
+    /// Events that wait for the game. When there are so many, the connection is not read.
+    pub events_max: usize,
+    /// Commands that wait for the task. A game that gives more waits with them.
+    pub commands_max: usize,
+}
+
+impl Options {
+    /// The defaults.
+    #[must_use]
+    pub fn new() -> Self {
+        Self {
+            login: Login::StoredKey,
+            storage: Arc::new(Memory::new()),
+            config: Config::new(""),
+            is_fresh: false,
+            // At most 16 MiB of the largest messages, and a second of a busy zone.
+            events_max: 256,
+            commands_max: 64,
+        }
+    }
+
+    /// The same, known in another way.
+    #[must_use]
+    pub fn login(self, login: Login) -> Self {
+        Self { login, ..self }
+    }
+
+    /// The same, with another place for key, secret and token.
+    #[must_use]
+    pub fn storage(self, storage: impl Storage + 'static) -> Self {
+        Self { storage: Arc::new(storage), ..self }
+    }
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for Options {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Options")
+            .field("login", &self.login)
+            .field("config", &self.config)
+            .field("is_fresh", &self.is_fresh)
+            .finish_non_exhaustive()
+    }
+}
