@@ -43,7 +43,11 @@ impl JobThreads {
         let start = |index| {
             let work = work.clone();
             let builder = std::thread::Builder::new().name(format!("rejoin-job-{index}"));
-            builder.spawn(move || while let Some(job) = next(&work) { job() })
+            builder.spawn(move || {
+                while let Some(job) = next(&work) {
+                    job()
+                }
+            })
         };
         let handles = (0..threads.max(1)).map(start).collect::<Result<_, _>>()?;
         Ok((Self { runner, queue }, handles))

@@ -164,8 +164,7 @@ async fn page(State(door): State<Door>) -> Response {
         Some(page) => {
             let html = HeaderValue::from_static("text/html; charset=utf-8");
             let policy = HeaderValue::from_static("default-src 'none'; style-src 'unsafe-inline'");
-            let headers =
-                [(header::CONTENT_TYPE, html), (header::CONTENT_SECURITY_POLICY, policy)];
+            let headers = [(header::CONTENT_TYPE, html), (header::CONTENT_SECURITY_POLICY, policy)];
             (headers, page.clone()).into_response()
         }
         None => (StatusCode::NOT_FOUND, "players connect at /play\n").into_response(),
@@ -181,7 +180,8 @@ async fn play(
         return (StatusCode::FORBIDDEN, "this origin may not connect here\n").into_response();
     }
     if door.server.connection_count() >= door.web.sockets_max {
-        return (StatusCode::SERVICE_UNAVAILABLE, "no room for another connection\n").into_response();
+        return (StatusCode::SERVICE_UNAVAILABLE, "no room for another connection\n")
+            .into_response();
     }
     let mut upgrade = match upgrade {
         Ok(upgrade) => upgrade,

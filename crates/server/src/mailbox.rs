@@ -3,9 +3,9 @@
 //! store and checks, and is emptied first. The hub itself waits for nobody, so no two can wait for
 //! each other.
 
+use rejoin_core::exchange::ZoneName;
 use rejoin_core::hub::{Answer, Command, Hub, HubInput};
 use rejoin_core::id::ZoneId;
-use rejoin_core::exchange::ZoneName;
 use std::collections::BTreeMap;
 use tokio::sync::{mpsc, oneshot};
 

@@ -189,11 +189,7 @@ impl Server {
     ///
     /// # Errors
     /// There is no such session, or it is between two places.
-    pub async fn send(
-        &self,
-        id: SessionId,
-        payload: impl Into<Bytes>,
-    ) -> Result<(), ServerError> {
+    pub async fn send(&self, id: SessionId, payload: impl Into<Bytes>) -> Result<(), ServerError> {
         self.done(Command::Send(id, payload.into())).await
     }
 

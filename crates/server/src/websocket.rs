@@ -168,30 +168,19 @@ async fn write_queue(
 ) -> bool {
     while let Some(first) = outlet.queue.recv().await {
         let mut next = Some(first);
-        for _ in 0..FRAMES_PER_FLUSH {
-            match next.take() {
-                None => break,
-                Some(Outgoing::Close(code)) => return sink.send(closing(code)).await.is_ok(),
-                Some(Outgoing::Frame(frame)) => {
-                    outlet.state.written(frame.len());
-                    let Some(message) = message(&frame, encoding) else { return false };
-                    if sink.feed(message).await.is_err() {
-                        return false;
-                    }
-                }
+        let mut more = FRAMES_PER_FLUSH;
+        while let Some(outgoing) = next {
+            let frame = match outgoing {
+                Outgoing::Frame(frame) => frame,
+                Outgoing::Close(code) => return sink.send(closing(code)).await.is_ok(),
+            };
+            outlet.state.written(frame.len());
+            let Some(message) = message(&frame, encoding) else { return false };
+            if sink.feed(message).await.is_err() {
+                return false;
             }
-            next = outlet.queue.try_recv().ok();
-        }
-        match next {
-            Some(Outgoing::Close(code)) => return sink.send(closing(code)).await.is_ok(),
-            Some(Outgoing::Frame(frame)) => {
-                outlet.state.written(frame.len());
-                let Some(message) = message(&frame, encoding) else { return false };
-                if sink.feed(message).await.is_err() {
-                    return false;
-                }
-            }
-            None => {}
+            more -= 1;
+            next = if more > 0 { outlet.queue.try_recv().ok() } else { None };
         }
         if sink.flush().await.is_err() {
             return false;

@@ -59,19 +59,14 @@ impl Thread {
                 Err(RecvTimeoutError::Timeout) => inbox.try_recv().ok(),
                 Err(RecvTimeoutError::Disconnected) => return,
             };
-            for _ in 0..BATCH_MAX {
-                match next {
-                    None => break,
-                    Some(ToThread::Stop) => return,
-                    Some(message) => self.take(message),
+            let mut more = BATCH_MAX;
+            while let Some(message) = next {
+                if let ToThread::Stop = message {
+                    return;
                 }
-                next = inbox.try_recv().ok();
-            }
-            if let Some(ToThread::Stop) = next {
-                return;
-            }
-            if let Some(message) = next {
                 self.take(message);
+                more -= 1;
+                next = if more > 0 { inbox.try_recv().ok() } else { None };
             }
             self.wake_due();
         }
