@@ -37,3 +37,5 @@ pub use rejoin_wire as wire;
 pub use rejoin_client as client;
 #[cfg(feature = "store")]
 pub use rejoin_store as store;
+#[cfg(feature = "server")]
+pub use rejoin_server as server;

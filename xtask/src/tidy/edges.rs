@@ -29,13 +29,25 @@ const RULES: &[Rule] = &[
     Rule { package: "rejoin-store", ours: &["rejoin-core", "rejoin-wire"], outside: None },
     Rule { package: "rejoin-client", ours: &["rejoin-wire"], outside: None },
     Rule {
+        package: "rejoin-server",
+        ours: &["rejoin-wire", "rejoin-core", "rejoin-store", "rejoin-net"],
+        outside: None,
+    },
+    Rule {
         package: "rejoin-sim",
         ours: &["rejoin-wire", "rejoin-core", "rejoin-client", "rejoin-store"],
         outside: None,
     },
     Rule {
         package: "rejoin",
-        ours: &["rejoin-wire", "rejoin-core", "rejoin-client", "rejoin-store", "rejoin-sim"],
+        ours: &[
+            "rejoin-wire",
+            "rejoin-core",
+            "rejoin-client",
+            "rejoin-store",
+            "rejoin-server",
+            "rejoin-sim",
+        ],
         outside: None,
     },
     Rule { package: "xtask", ours: &[], outside: None },

@@ -132,7 +132,8 @@ async fn zones_tick_work_outside_and_survive_their_own_panics() {
     let running = start_with(builder, WebConfig::default()).await;
     let mut ann = running.anonymous().await;
     ann.up(1, json!({"join": {"kind": "fragile", "name": "a", "create": true}})).await;
-    assert!(ann.hear("down").await["joined"].is_object());
+    let joined = ann.hear("down").await;
+    ann.leg = joined["joined"]["leg"].as_str().expect("a leg").to_owned();
 
     ann.up(2, json!({"message": {"payload": "am9i"}})).await;
     assert_eq!(ann.hear("down").await["message"]["payload"], "Sk9C");
