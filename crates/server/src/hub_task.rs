@@ -112,8 +112,13 @@ impl HubTask {
             }
         };
         self.say_goodbye(inner, outer).await;
-        if let Some(done) = stop {
-            let _ = done.send(());
+        match stop {
+            Some(done) => drop(done.send(())),
+            // Nobody is left who could stop the threads.
+            None => {
+                self.zones.stop();
+                let _ = self.ledger.send(Entry::Stop);
+            }
         }
     }
 

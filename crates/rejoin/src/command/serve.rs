@@ -77,7 +77,9 @@ async fn bind(address: SocketAddr, whom: &str, flag: &str) -> Result<TcpListener
             std::io::ErrorKind::AddrInUse => "another program listens there".to_owned(),
             _ => error.to_string(),
         };
-        Failure::new(format!("cannot listen for {whom} on {address}: {why}; choose another with {flag}"))
+        Failure::new(format!(
+            "cannot listen for {whom} on {address}: {why}; choose another with {flag}"
+        ))
     })
 }
 
@@ -98,7 +100,9 @@ fn greet(settings: &Settings, players: SocketAddr, admin: SocketAddr) {
         println!("  *** DEVELOPMENT MODE: anybody is let in without any identity. ***");
         println!("  *** Never face the internet with --dev.                       ***");
     } else {
-        println!("  guests    by key or by secret; --dev lets you in without either, to try it by hand");
+        println!(
+            "  guests    by key or by secret; --dev lets you in without either, to try it by hand"
+        );
     }
     if !players.ip().is_loopback() && settings.server_names.is_none() {
         println!("  names     only localhost is answered to: set server_names in rejoin.toml");

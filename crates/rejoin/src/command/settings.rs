@@ -150,7 +150,8 @@ mod tests {
 
     #[test]
     fn an_unknown_key_is_refused_by_name_and_line() {
-        let wrong = parse("listen = \"127.0.0.1:1\"\n\n[admin]\nlistne = \"x\"\n").expect_err("a typo");
+        let wrong =
+            parse("listen = \"127.0.0.1:1\"\n\n[admin]\nlistne = \"x\"\n").expect_err("a typo");
         assert!(wrong.starts_with("line 4: "), "{wrong}");
         assert!(wrong.contains("`listne`"), "{wrong}");
     }

@@ -42,7 +42,9 @@ pub(crate) struct SignArguments {
 pub(crate) fn run(arguments: &SignArguments) -> Result<(), Failure> {
     let nonce = STANDARD.decode(&arguments.nonce).ok().filter(|nonce| nonce.len() == 32);
     let nonce = nonce.ok_or_else(|| {
-        Failure::new("the nonce must be the 32 bytes of the challenge in base64, as the server wrote them")
+        Failure::new(
+            "the nonce must be the 32 bytes of the challenge in base64, as the server wrote them",
+        )
     })?;
     let key = load_or_make(&arguments.key)?;
     println!("{}", hello(arguments, &nonce, &key));
@@ -89,8 +91,8 @@ fn load_or_make(path: &Path) -> Result<SigningKey, Failure> {
         Ok(text) => {
             let seed = STANDARD.decode(text.trim()).ok();
             let seed = seed.and_then(|seed| <[u8; 32]>::try_from(seed).ok());
-            let seed =
-                seed.ok_or_else(|| Failure::new(format!("{name} is not a key that was made here")))?;
+            let seed = seed
+                .ok_or_else(|| Failure::new(format!("{name} is not a key that was made here")))?;
             Ok(SigningKey::from_bytes(&seed))
         }
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
