@@ -53,8 +53,11 @@ pub(crate) async fn serve(socket: WebSocket, encoding: Encoding, server: Server)
         tokio::select! {
             () = &mut reading => {}
             () = write(&mut sink, &mut outlet, encoding) => {
-                // What the peer still sends is read, so that its last words are not cut off by ours.
-                let _ = timeout(LINGER, reading).await;
+                // What the peer still sends is read: a socket closed over unread bytes is reset, and
+                // our last words with it. One that does not read needs no such care.
+                if !state.is_overflowed() {
+                    let _ = timeout(LINGER, reading).await;
+                }
             }
         }
     }
