@@ -122,6 +122,19 @@ async fn a_peer_that_never_reads_is_let_go_and_the_others_go_on() {
     running.server.stop().await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_greedy_sender_is_slowed_down_and_loses_nothing() {
+    let running = start().await;
+    let mut ann = running.member("square").await;
+    for seq in 2..=180 {
+        ann.up(seq, json!({"message": {"payload": "aGk=", "wantsReply": true}})).await;
+    }
+    for seq in 2..=180 {
+        assert_eq!(ann.hear("down").await["reply"]["to"], seq.to_string());
+    }
+    running.server.stop().await;
+}
+
 fn open_handles() -> usize {
     std::fs::read_dir("/proc/self/fd").map_or(0, Iterator::count)
 }
