@@ -35,5 +35,7 @@ pub use rejoin_wire as wire;
 
 #[cfg(feature = "client")]
 pub use rejoin_client as client;
+#[cfg(feature = "server")]
+pub use rejoin_server as server;
 #[cfg(feature = "store")]
 pub use rejoin_store as store;

@@ -45,6 +45,12 @@ const RULES: &[Rule] = &[
         outside: None,
     },
     Rule {
+        package: "rejoin-server",
+        ours: &["rejoin-wire", "rejoin-core", "rejoin-store"],
+        ours_in_tests: &[],
+        outside: None,
+    },
+    Rule {
         package: "rejoin-sim",
         ours: &["rejoin-wire", "rejoin-core", "rejoin-client", "rejoin-store"],
         ours_in_tests: &[],
@@ -52,7 +58,14 @@ const RULES: &[Rule] = &[
     },
     Rule {
         package: "rejoin",
-        ours: &["rejoin-wire", "rejoin-core", "rejoin-client", "rejoin-store", "rejoin-sim"],
+        ours: &[
+            "rejoin-wire",
+            "rejoin-core",
+            "rejoin-client",
+            "rejoin-store",
+            "rejoin-server",
+            "rejoin-sim",
+        ],
         ours_in_tests: &[],
         outside: None,
     },

@@ -1,0 +1,72 @@
+//! The commands of the binary and what they have in common.
+
+mod serve;
+mod settings;
+mod sign;
+
+use std::fmt;
+
+use clap::{Parser, Subcommand};
+
+use self::settings::ServeArguments;
+
+/// Player sessions that outlive connections.
+#[derive(Parser)]
+#[command(name = "rejoin", version, args_conflicts_with_subcommands = true)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    command: Option<Command>,
+    /// Without a command, it serves.
+    #[command(flatten)]
+    serve: ServeArguments,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Serve players.
+    Serve(ServeArguments),
+    /// Look at the settings.
+    Config {
+        #[command(subcommand)]
+        command: ConfigCommand,
+    },
+    /// Sign a challenge, for a login by key that is typed by hand.
+    Sign(sign::SignArguments),
+}
+
+#[derive(Subcommand)]
+enum ConfigCommand {
+    /// Read the settings as `serve` would, and say what they are.
+    Check(ServeArguments),
+}
+
+/// Why a command did not succeed, as a sentence for whoever typed it.
+#[derive(Debug)]
+pub(crate) struct Failure(String);
+
+impl Failure {
+    fn new(sentence: impl Into<String>) -> Self {
+        Self(sentence.into())
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl Arguments {
+    /// Does what the command line says.
+    pub(crate) fn run(self) -> Result<(), Failure> {
+        match self.command {
+            None => serve::run(&self.serve.settings()?),
+            Some(Command::Serve(arguments)) => serve::run(&arguments.settings()?),
+            Some(Command::Config { command: ConfigCommand::Check(arguments) }) => {
+                println!("{}", arguments.settings()?);
+                Ok(())
+            }
+            Some(Command::Sign(arguments)) => sign::run(&arguments),
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! `rejoin serve`: the server on its sockets, until it is told to stop.
+
+use std::net::SocketAddr;
+
+use rejoin::hub::HubConfig;
+use rejoin::server::{ServerBuilder, WebConfig, relay};
+use tokio::net::TcpListener;
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
+
+use super::Failure;
+use super::settings::Settings;
+
+/// What a browser shows at the players' door.
+const PAGE: &str = include_str!("page.html");
+
+/// Serves until SIGTERM or ctrl-c.
+pub(crate) fn run(settings: &Settings) -> Result<(), Failure> {
+    start_log(settings)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let runtime =
+        runtime.map_err(|error| Failure::new(format!("no threads to run on: {error}")))?;
+    runtime.block_on(serve(settings))
+}
+
+fn start_log(settings: &Settings) -> Result<(), Failure> {
+    let filter: Targets = settings.log.parse().map_err(|error| {
+        Failure::new(format!("the log filter {:?} cannot be read: {error}", settings.log))
+    })?;
+    let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr);
+    let registry = tracing_subscriber::registry().with(filter);
+    let started = if settings.log_json {
+        registry.with(lines.json()).try_init()
+    } else {
+        registry.with(lines).try_init()
+    };
+    started.map_err(|error| Failure::new(format!("no log: {error}")))
+}
+
+async fn serve(settings: &Settings) -> Result<(), Failure> {
+    let players = bind(settings.listen, "players", "--listen").await?;
+    let admin = bind(settings.admin_listen, "health", "--admin-listen").await?;
+    let at = |listener: &TcpListener, asked| listener.local_addr().unwrap_or(asked);
+    let (players_at, admin_at) = (at(&players, settings.listen), at(&admin, settings.admin_listen));
+
+    let mut config = HubConfig { anonymous: settings.dev, ..HubConfig::default() };
+    if let Some(names) = &settings.server_names {
+        config.server_names.clone_from(names);
+    }
+    let server = ServerBuilder::new()
+        .config(config)
+        .zone(relay::KIND, relay::config(), || relay::Relay)
+        .start()
+        .map_err(|error| Failure::new(error.to_string()))?;
+    let web = WebConfig {
+        origins: settings.origins.clone(),
+        page: Some(PAGE.replace("{address}", &players_at.to_string())),
+        ..WebConfig::default()
+    };
+    let doors = [server.clone(), server.clone()];
+    let [first, second] = doors;
+    tokio::spawn(async move { first.listen(players, web).await });
+    tokio::spawn(async move { second.listen_admin(admin).await });
+
+    greet(settings, players_at, admin_at);
+    told_to_stop().await?;
+    println!("stopping: everybody is told to come back");
+    server.stop().await;
+    println!("stopped");
+    Ok(())
+}
+
+async fn bind(address: SocketAddr, whom: &str, flag: &str) -> Result<TcpListener, Failure> {
+    TcpListener::bind(address).await.map_err(|error| {
+        let why = match error.kind() {
+            std::io::ErrorKind::AddrInUse => "another program listens there".to_owned(),
+            _ => error.to_string(),
+        };
+        Failure::new(format!(
+            "cannot listen for {whom} on {address}: {why}; choose another with {flag}"
+        ))
+    })
+}
+
+fn greet(settings: &Settings, players: SocketAddr, admin: SocketAddr) {
+    println!("rejoin {} serves", env!("CARGO_PKG_VERSION"));
+    println!("  players   ws://{players}/play   (subprotocol rejoin.v1.json or rejoin.v1.proto)");
+    println!("  look at   http://{players}/     (what to type, in a browser)");
+    println!("  health    http://{admin}/healthz and /readyz");
+    match &settings.data {
+        Some(data) => println!(
+            "  sessions  in memory: {} is not used yet, a restart forgets them",
+            data.display()
+        ),
+        None => println!("  sessions  in memory: a restart forgets them"),
+    }
+    if settings.dev {
+        println!();
+        println!("  *** DEVELOPMENT MODE: anybody is let in without any identity. ***");
+        println!("  *** Never face the internet with --dev.                       ***");
+    } else {
+        println!(
+            "  guests    by key or by secret; --dev lets you in without either, to try it by hand"
+        );
+    }
+    if !players.ip().is_loopback() && settings.server_names.is_none() {
+        println!("  names     only localhost is answered to: set server_names in rejoin.toml");
+    }
+}
+
+/// Resolves at ctrl-c and, where there is such a thing, at SIGTERM.
+async fn told_to_stop() -> Result<(), Failure> {
+    let failed = |error: std::io::Error| Failure::new(format!("no signals can be heard: {error}"));
+    #[cfg(unix)]
+    {
+        let kind = tokio::signal::unix::SignalKind::terminate();
+        let mut terminate = tokio::signal::unix::signal(kind).map_err(failed)?;
+        tokio::select! {
+            heard = tokio::signal::ctrl_c() => heard.map_err(failed),
+            _ = terminate.recv() => Ok(()),
+        }
+    }
+    #[cfg(not(unix))]
+    tokio::signal::ctrl_c().await.map_err(failed)
+}

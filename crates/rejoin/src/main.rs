@@ -1,0 +1,20 @@
+//! The binary `rejoin`: reads the command line and does what it says. A failure is one clear
+//! sentence and exit code 1.
+
+mod command;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use self::command::Arguments;
+
+fn main() -> ExitCode {
+    match Arguments::parse().run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("rejoin: {failure}");
+            ExitCode::FAILURE
+        }
+    }
+}

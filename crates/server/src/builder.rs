@@ -1,0 +1,257 @@
+//! How a server is put together: its settings, the kinds of zone it runs, and where it keeps things.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::mpsc::channel;
+use std::time::Duration;
+
+use bytes::Bytes;
+use rejoin_core::chance::Chance;
+use rejoin_core::exchange::ZoneName;
+use rejoin_core::hub::{self, Hub, HubConfig, ZoneKind};
+use rejoin_core::id::SessionId;
+use rejoin_core::zone::{Zone, ZoneConfig};
+use rejoin_store::{Memory, Store};
+use rejoin_wire::Limits;
+use tokio::sync::{broadcast, mpsc, watch};
+
+use crate::admission::Admission;
+use crate::clock::{Clock, wall};
+use crate::hub_task::{Callback, HubTask, Own};
+use crate::jobs::{JobRunner, JobThreads};
+use crate::kinds::Kinds;
+use crate::ledger;
+use crate::lines::{Lines, QueueLimits};
+use crate::mailbox::DOOR_MAX;
+use crate::server::{Parts, Server};
+use crate::zones::{self, Natives, Surroundings};
+
+/// How long the game's admission rule may think.
+const ADMISSION_DEADLINE: Duration = Duration::from_secs(5);
+/// Threads for outside work of zones.
+const JOB_THREADS: usize = 4;
+/// Events that a listener may fall behind before it misses some.
+const EVENTS_MAX: usize = 4_096;
+
+/// Puts a server together.
+pub struct ServerBuilder {
+    config: HubConfig,
+    limits: Limits,
+    queue: QueueLimits,
+    kinds: Kinds,
+    store: Box<dyn Store + Send>,
+    admission: Option<Arc<dyn Admission>>,
+    jobs: Arc<dyn JobRunner>,
+    callback: Option<Callback>,
+    zone_threads: usize,
+}
+
+impl Default for ServerBuilder {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl ServerBuilder {
+    /// A server with the documented defaults, no zones, and everything in memory.
+    #[must_use]
+    pub fn new() -> Self {
+        let cores = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
+        Self {
+            config: HubConfig::default(),
+            limits: Limits::DEFAULT,
+            queue: QueueLimits::default(),
+            kinds: Kinds::default(),
+            store: Box::new(Memory::default()),
+            admission: None,
+            jobs: Arc::new(|_: &ZoneName, _: Bytes| Bytes::new()),
+            callback: None,
+            zone_threads: cores,
+        }
+    }
+
+    /// The settings of the hub. Kinds of zone that were added before stay.
+    #[must_use]
+    pub fn config(mut self, config: HubConfig) -> Self {
+        let kinds = std::mem::take(&mut self.config.kinds);
+        self.config = config;
+        self.config.kinds.extend(kinds);
+        self
+    }
+
+    /// A kind of zone that clients may open by joining.
+    #[must_use]
+    pub fn zone<Z: Zone>(
+        self,
+        kind: &str,
+        config: ZoneConfig,
+        make: impl Fn() -> Z + Send + Sync + 'static,
+    ) -> Self {
+        self.zone_kind(kind, ZoneKind { config, client_may_create: true }, make)
+    }
+
+    /// A kind of zone that only the server opens.
+    #[must_use]
+    pub fn own_zone<Z: Zone>(
+        self,
+        kind: &str,
+        config: ZoneConfig,
+        make: impl Fn() -> Z + Send + Sync + 'static,
+    ) -> Self {
+        self.zone_kind(kind, ZoneKind { config, client_may_create: false }, make)
+    }
+
+    fn zone_kind<Z: Zone>(
+        mut self,
+        kind: &str,
+        how: ZoneKind,
+        make: impl Fn() -> Z + Send + Sync + 'static,
+    ) -> Self {
+        self.config.kinds.insert(kind.to_owned(), how);
+        self.kinds.add(kind, make);
+        self
+    }
+
+    /// Where scopes are kept; in memory if nothing is said.
+    #[must_use]
+    pub fn store(mut self, store: impl Store + Send + 'static) -> Self {
+        self.store = Box::new(store);
+        self
+    }
+
+    /// Asks the game about everybody who wants to come in; without an answer in five seconds nobody
+    /// does.
+    #[must_use]
+    pub fn admission(mut self, admission: impl Admission) -> Self {
+        self.admission = Some(Arc::new(admission));
+        self
+    }
+
+    /// Does the outside work that zones start.
+    #[must_use]
+    pub fn jobs(mut self, jobs: impl JobRunner) -> Self {
+        self.jobs = Arc::new(jobs);
+        self
+    }
+
+    /// Runs when a session with a disconnect callback is dropped, with the callback's number.
+    #[must_use]
+    pub fn on_disconnect(
+        mut self,
+        callback: impl Fn(SessionId, u64) + Send + Sync + 'static,
+    ) -> Self {
+        self.callback = Some(Arc::new(callback));
+        self
+    }
+
+    /// How much may wait for one connection.
+    #[must_use]
+    pub fn queue_limits(mut self, queue: QueueLimits) -> Self {
+        self.queue = queue;
+        self
+    }
+
+    /// How large frames may be.
+    #[must_use]
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Threads on which zones run; as many as there are cores if nothing is said.
+    #[must_use]
+    pub fn zone_threads(mut self, threads: usize) -> Self {
+        self.zone_threads = threads;
+        self
+    }
+
+    /// Starts the hub, the zones and the store. Must be called within a tokio runtime. Nobody can
+    /// connect before [`Server::listen`].
+    ///
+    /// # Errors
+    /// The system gives no randomness or no threads.
+    pub fn start(mut self) -> Result<Server, StartError> {
+        let seed = || -> Result<[u8; 32], StartError> {
+            let mut seed = [0; 32];
+            getrandom::fill(&mut seed).map_err(|error| StartError(error.to_string()))?;
+            Ok(seed)
+        };
+        let clock = Clock::start();
+        if self.admission.is_some() && self.config.admission == hub::Admission::Open {
+            self.config.admission = hub::Admission::Ask(ADMISSION_DEADLINE);
+        }
+        let (outer, outer_mail) = mpsc::channel(DOOR_MAX);
+        let (inner, inner_mail) = mpsc::channel(DOOR_MAX);
+        let (ledger_door, entries) = channel();
+        let (events, _) = broadcast::channel(EVENTS_MAX);
+        let (ready, is_ready) = watch::channel(false);
+        let lines = Lines::new(self.queue);
+        let natives = Arc::new(Natives::new());
+        let (jobs, _) = JobThreads::start(self.jobs, JOB_THREADS)?;
+        let around = Surroundings {
+            clock,
+            kinds: Arc::new(self.kinds),
+            lines: lines.clone(),
+            hub: inner.clone(),
+            ledger: ledger_door.clone(),
+            jobs: Arc::new(jobs),
+            events: events.clone(),
+            natives: natives.clone(),
+        };
+        let (doors, mut threads) =
+            zones::start(self.zone_threads, &around, &mut Chance::from_seed(seed()?))?;
+        drop(around);
+
+        let recovered = ledger::recover(self.store.as_mut());
+        let (hub, damaged) = Hub::open(clock.now(), wall(), self.config, seed()?, recovered);
+        for (session, text) in damaged {
+            tracing::error!(%session, text, "a session could not be read; it is kept as it is");
+        }
+        threads.push(ledger::start(self.store, entries, inner.clone(), doors.clone())?);
+        let task = HubTask {
+            hub,
+            clock,
+            lines: lines.clone(),
+            inner,
+            ledger: ledger_door.clone(),
+            zones: doors.clone(),
+            events: events.clone(),
+            natives: natives.clone(),
+            admission: self.admission,
+            callback: self.callback,
+            ready,
+            own: Own::default(),
+        };
+        tokio::spawn(task.run(inner_mail, outer_mail));
+        Ok(Server::new(Parts {
+            outer,
+            events,
+            lines,
+            natives,
+            is_ready,
+            clock,
+            limits: self.limits,
+            zones: doors,
+            ledger: ledger_door,
+            threads,
+        }))
+    }
+}
+
+/// Why a server could not start.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct StartError(String);
+
+impl fmt::Display for StartError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the server cannot start: {}", self.0)
+    }
+}
+
+impl std::error::Error for StartError {}
+
+impl From<std::io::Error> for StartError {
+    fn from(error: std::io::Error) -> Self {
+        Self(error.to_string())
+    }
+}

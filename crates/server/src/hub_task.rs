@@ -1,0 +1,291 @@
+//! The hub's task: feeds the hub one input at a time and carries out, in order, what it decides. It
+//! waits for nobody; where somebody else is too slow, that one has a bound and an answer.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+
+use ed25519_dalek::{Signature, VerifyingKey};
+use rejoin_core::event::Event;
+use rejoin_core::exchange::{ToZone, ZoneName};
+use rejoin_core::hub::{Answer, Hub, HubInput, HubOutput};
+use rejoin_core::id::{ConnectionId, OwnerEpoch, SessionId, ZoneId};
+use rejoin_core::zone::ZoneSpec;
+use rejoin_wire::v1::CloseCode;
+use tokio::sync::{broadcast, mpsc, oneshot, watch};
+use tokio::time::MissedTickBehavior;
+
+use crate::admission::Admission;
+use crate::clock::{Clock, wall};
+use crate::ledger::{Entry, LedgerDoor};
+use crate::lines::Lines;
+use crate::mailbox::{InnerDoor, Mail};
+use crate::zones::{Depth, Natives, ToThread, ZoneDoors};
+
+/// Numbered frames and acknowledgements that wait for one zone; at the bound a sender is let go as
+/// `TooSlow` and comes back with a resume.
+const ZONE_MAILBOX_MAX: usize = 65_536;
+/// How often the wall clock is read.
+const WALL_EVERY: Duration = Duration::from_secs(1);
+/// How long connections have to take their farewell when the server goes down.
+const FAREWELL: Duration = Duration::from_secs(2);
+
+/// Called with a session and the number of its disconnect callback.
+pub(crate) type Callback = Arc<dyn Fn(SessionId, u64) + Send + Sync>;
+
+/// A zone as its hub's task knows it.
+struct Room {
+    depth: Depth,
+}
+
+/// The task's state.
+pub(crate) struct HubTask {
+    pub(crate) hub: Hub,
+    pub(crate) clock: Clock,
+    pub(crate) lines: Lines,
+    pub(crate) inner: InnerDoor,
+    pub(crate) ledger: LedgerDoor,
+    pub(crate) zones: ZoneDoors,
+    pub(crate) events: broadcast::Sender<Event>,
+    pub(crate) natives: Arc<Natives>,
+    pub(crate) admission: Option<Arc<dyn Admission>>,
+    pub(crate) callback: Option<Callback>,
+    pub(crate) ready: watch::Sender<bool>,
+    pub(crate) own: Own,
+}
+
+/// What only the task itself looks at.
+#[derive(Default)]
+pub(crate) struct Own {
+    rooms: BTreeMap<ZoneId, Room>,
+    names: BTreeMap<ZoneId, ZoneName>,
+    answers: BTreeMap<u64, oneshot::Sender<Answer>>,
+    last_ticket: u64,
+    /// Inputs that followed from carrying outputs out.
+    follow: VecDeque<HubInput>,
+}
+
+impl HubTask {
+    /// Runs until it is told to stop or nobody can tell it anything any more.
+    pub(crate) async fn run(
+        mut self,
+        mut inner: mpsc::Receiver<HubInput>,
+        mut outer: mpsc::Receiver<Mail>,
+    ) {
+        self.carry_out();
+        let mut walls = tokio::time::interval(WALL_EVERY);
+        walls.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let stop = loop {
+            let deadline = self.hub.next_deadline();
+            let sleep = deadline.map_or(WALL_EVERY, |at| self.clock.until(at));
+            tokio::select! {
+                biased;
+                Some(input) = inner.recv() => self.feed(input),
+                mail = outer.recv() => match mail {
+                    Some(Mail::Stop(done)) => break Some(done),
+                    Some(mail) => self.take(mail),
+                    None => break None,
+                },
+                _ = walls.tick() => self.feed(HubInput::Wall(wall())),
+                () = tokio::time::sleep(sleep) => {}
+            }
+            // All that waits is fed before time is said to have passed.
+            let waiting = (inner.len(), outer.len());
+            for _ in 0..waiting.0 {
+                let Ok(input) = inner.try_recv() else { break };
+                self.feed(input);
+            }
+            let mut stopped = None;
+            for _ in 0..waiting.1 {
+                match outer.try_recv() {
+                    Ok(Mail::Stop(done)) => stopped = Some(done),
+                    Ok(mail) => self.take(mail),
+                    Err(_) => break,
+                }
+            }
+            if stopped.is_some() {
+                break stopped;
+            }
+            let now = self.clock.now();
+            if self.hub.next_deadline().is_some_and(|at| at <= now) {
+                self.feed(HubInput::Wake);
+            }
+        };
+        self.say_goodbye(inner, outer).await;
+        match stop {
+            Some(done) => drop(done.send(())),
+            // Nobody is left who could stop the threads.
+            None => {
+                self.zones.stop();
+                let _ = self.ledger.send(Entry::Stop);
+            }
+        }
+    }
+
+    /// Tells every client that the server goes down, and gives the last frames time to leave.
+    async fn say_goodbye(
+        &mut self,
+        mut inner: mpsc::Receiver<HubInput>,
+        mut outer: mpsc::Receiver<Mail>,
+    ) {
+        let text = "the server is going down; the session is kept";
+        self.lines.close_all(CloseCode::ShuttingDown, text, Duration::from_secs(1));
+        let end = tokio::time::Instant::now() + FAREWELL;
+        while self.lines.len() > 0 {
+            tokio::select! {
+                biased;
+                () = tokio::time::sleep_until(end) => return,
+                Some(input) = inner.recv() => self.feed(input),
+                Some(mail) = outer.recv() => self.take(mail),
+                // Connections that were refused tell the hub nothing.
+                () = tokio::time::sleep(Duration::from_millis(20)) => {}
+            }
+        }
+    }
+
+    fn take(&mut self, mail: Mail) {
+        match mail {
+            Mail::Input(input) => self.feed(input),
+            Mail::Command(command, answer) => {
+                self.own.last_ticket += 1;
+                let ticket = self.own.last_ticket;
+                self.own.answers.insert(ticket, answer);
+                self.feed(HubInput::Command { ticket, command });
+            }
+            Mail::Ask(question) => question(&self.hub, &self.own.names),
+            // A second stop: the first is being carried out.
+            Mail::Stop(done) => drop(done),
+        }
+    }
+
+    fn feed(&mut self, input: HubInput) {
+        self.hub.handle(self.clock.now(), input);
+        self.carry_out();
+        while let Some(input) = self.own.follow.pop_front() {
+            self.hub.handle(self.clock.now(), input);
+            self.carry_out();
+        }
+    }
+
+    fn carry_out(&mut self) {
+        while let Some(output) = self.hub.next_output() {
+            self.carry(output);
+        }
+        let is_ready = self.hub.is_ready();
+        self.ready.send_if_modified(|ready| std::mem::replace(ready, is_ready) != is_ready);
+    }
+
+    fn carry(&mut self, output: HubOutput) {
+        match output {
+            HubOutput::Send { connection, frame } => self.lines.send(connection, frame),
+            HubOutput::Close { connection, code } => self.lines.close(connection, code),
+            HubOutput::Pause { connection, wait } => {
+                self.lines.pause(connection, self.clock.now().after(wait));
+            }
+            HubOutput::Verify { connection, public_key, text, signature } => {
+                self.verify(connection, public_key, text, signature);
+            }
+            HubOutput::AskAdmission { connection, player, payload } => {
+                let Some(admission) = self.admission.clone() else { return };
+                let inner = self.inner.clone();
+                tokio::spawn(async move {
+                    let verdict = admission.admit(player, payload).await;
+                    let _ = inner.send(HubInput::Admission { connection, verdict }).await;
+                });
+            }
+            HubOutput::RunCallback { session, callback } => {
+                if let Some(run) = self.callback.clone() {
+                    tokio::task::spawn_blocking(move || run(session, callback));
+                }
+            }
+            HubOutput::ToZone(zone, owner, message) => self.tell_zone(zone, owner, message),
+            HubOutput::OpenZone(spec) => self.open_zone(spec),
+            HubOutput::DropZone(zone) => {
+                self.own.rooms.remove(&zone);
+                self.own.names.remove(&zone);
+                let _ = self.ledger.send(Entry::DropZone(zone));
+            }
+            HubOutput::Commit(batch) => {
+                let _ = self.ledger.send(Entry::Commit(batch));
+            }
+            HubOutput::Event(event) => self.tell(event),
+            HubOutput::Answer { ticket, answer } => {
+                if let Some(asker) = self.own.answers.remove(&ticket) {
+                    // An error means that the asker does not wait any more.
+                    let _ = asker.send(answer);
+                }
+            }
+        }
+    }
+
+    fn tell(&mut self, event: Event) {
+        match &event {
+            Event::PlayerConnected { session, .. } => tracing::info!(%session, "session created"),
+            Event::SessionLinked { session, connection } => {
+                tracing::debug!(%session, %connection, "session linked");
+            }
+            Event::PlayerLeft { session, cause, .. } => {
+                self.natives.pin().remove(session);
+                tracing::info!(%session, cause = cause.label(), "session ended");
+            }
+            Event::ZoneFault { zone, text, closed } => {
+                tracing::error!(%zone, text = ?text, closed, "zone fault");
+            }
+            _ => {}
+        }
+        // An error means that nobody listens.
+        let _ = self.events.send(event);
+    }
+
+    fn open_zone(&mut self, spec: Box<ZoneSpec>) {
+        let depth = Depth::default();
+        self.own.rooms.insert(spec.id, Room { depth: depth.clone() });
+        self.own.names.insert(spec.id, spec.name.clone());
+        let _ = self.ledger.send(Entry::OpenZone(spec, depth));
+    }
+
+    fn tell_zone(&mut self, zone: ZoneId, owner: OwnerEpoch, message: ToZone) {
+        let Some(room) = self.own.rooms.get(&zone) else { return };
+        match &message {
+            // Clients can press against these; the rest is bounded by the number of sessions.
+            ToZone::Up { session, .. } if !room.depth.grow(ZONE_MAILBOX_MAX) => {
+                let session = *session;
+                return self.sever(session);
+            }
+            ToZone::Loose { .. } | ToZone::Ack { .. } if !room.depth.grow(ZONE_MAILBOX_MAX) => {
+                return;
+            }
+            ToZone::Up { .. } | ToZone::Loose { .. } | ToZone::Ack { .. } => {}
+            _ => room.depth.force(),
+        }
+        self.zones.send(zone, ToThread::Mail(zone, owner, message));
+    }
+
+    /// Its zone takes nothing more: the frame is not consumed, so the connection must go, and the
+    /// client says it again when it is back.
+    fn sever(&mut self, session: SessionId) {
+        if let Some(connection) = self.hub.session(session).and_then(|known| known.connection()) {
+            tracing::warn!(%session, "its zone does not take input in time");
+            self.lines.close(connection, CloseCode::TooSlow);
+            self.own.follow.push_back(HubInput::Closed(connection));
+        }
+    }
+
+    fn verify(
+        &self,
+        connection: ConnectionId,
+        public_key: [u8; 32],
+        text: Vec<u8>,
+        signature: [u8; 64],
+    ) {
+        let inner = self.inner.clone();
+        // Some 50 µs on an I/O worker, not on the hub's own time.
+        tokio::spawn(async move {
+            let good = VerifyingKey::from_bytes(&public_key).is_ok_and(|key| {
+                // Strict: keys of small order would make one signature good for many texts.
+                key.verify_strict(&text, &Signature::from_bytes(&signature)).is_ok()
+            });
+            let _ = inner.send(HubInput::Verified { connection, good }).await;
+        });
+    }
+}

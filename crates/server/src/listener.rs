@@ -1,0 +1,261 @@
+//! The players' door: accepts sockets, gives each a deadline for its request, and turns those that
+//! ask for `/play` into connections. Health is told here too.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::extract::State;
+use axum::extract::ws::WebSocketUpgrade;
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use rejoin_wire::Encoding;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{Semaphore, watch};
+
+use crate::server::Server;
+use crate::websocket::{self, BUFFER_BYTES};
+
+/// How the players' door is kept.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct WebConfig {
+    /// Pages of these origins may connect besides the server's own; `*` lets all in. Programs send
+    /// no origin and are not concerned.
+    pub origins: Vec<String>,
+    /// From the accept to the end of the request's headers, and between two requests.
+    pub header_deadline: Duration,
+    /// Connections at a time, and requests at a time; more connections are answered 503, more
+    /// requests wait in the system's queue.
+    pub sockets_max: usize,
+    /// What `GET /` shows.
+    pub page: Option<String>,
+}
+
+impl Default for WebConfig {
+    fn default() -> Self {
+        Self {
+            origins: Vec::new(),
+            header_deadline: Duration::from_millis(5_000),
+            sockets_max: 100_000,
+            page: None,
+        }
+    }
+}
+
+/// The largest request head; the least that hyper takes.
+const HEAD_BYTES_MAX: usize = 8 << 10;
+/// How long accepting rests when the system has no more handles.
+const ACCEPT_REST: Duration = Duration::from_millis(50);
+
+#[derive(Clone)]
+struct Door {
+    server: Server,
+    web: Arc<WebConfig>,
+}
+
+impl Server {
+    /// Accepts players on a socket until the server stops.
+    pub async fn listen(&self, listener: TcpListener, web: WebConfig) {
+        let sockets_max = web.sockets_max;
+        let deadline = web.header_deadline;
+        let door = Door { server: self.clone(), web: Arc::new(web) };
+        let routes = Router::new()
+            .route("/play", get(play))
+            .route("/", get(page))
+            .merge(health(self.clone()))
+            .with_state(door);
+        self.accept(listener, routes, deadline, sockets_max).await;
+    }
+
+    /// Answers health on a socket of its own until the server stops.
+    pub async fn listen_admin(&self, listener: TcpListener) {
+        let web = WebConfig::default();
+        let routes = health::<()>(self.clone()).with_state(());
+        self.accept(listener, routes, web.header_deadline, 256).await;
+    }
+
+    async fn accept(
+        &self,
+        listener: TcpListener,
+        routes: Router,
+        header_deadline: Duration,
+        sockets_max: usize,
+    ) {
+        let places = Arc::new(Semaphore::new(sockets_max.min(Semaphore::MAX_PERMITS)));
+        let mut stopping = self.0.stopping.subscribe();
+        loop {
+            let Ok(place) = places.clone().acquire_owned().await else { return };
+            let accepted = tokio::select! {
+                () = told_to_stop(&mut stopping) => return,
+                accepted = listener.accept() => accepted,
+            };
+            match accepted {
+                Ok((socket, peer)) => {
+                    let routes = routes.clone();
+                    let stopping = self.0.stopping.subscribe();
+                    tokio::spawn(async move {
+                        answer(socket, peer, routes, header_deadline, stopping).await;
+                        drop(place);
+                    });
+                }
+                Err(error) => {
+                    // Mostly too few handles: those who are in go on, the others wait.
+                    tracing::warn!(%error, "no connection can be accepted");
+                    tokio::time::sleep(ACCEPT_REST).await;
+                }
+            }
+        }
+    }
+}
+
+/// Resolves when the server stops.
+async fn told_to_stop(stopping: &mut watch::Receiver<bool>) {
+    // An error means that the server is gone altogether.
+    let _ = stopping.wait_for(|stopping| *stopping).await;
+}
+
+/// Serves the requests of one socket.
+async fn answer(
+    socket: TcpStream,
+    peer: SocketAddr,
+    routes: Router,
+    header_deadline: Duration,
+    mut stopping: watch::Receiver<bool>,
+) {
+    // Small frames must not wait for company.
+    let _ = socket.set_nodelay(true);
+    let service = TowerToHyperService::new(routes);
+    let mut http = hyper::server::conn::http1::Builder::new();
+    http.timer(TokioTimer::new()).header_read_timeout(header_deadline).max_buf_size(HEAD_BYTES_MAX);
+    let connection = http.serve_connection(TokioIo::new(socket), service).with_upgrades();
+    tokio::pin!(connection);
+    let outcome = tokio::select! {
+        outcome = &mut connection => outcome,
+        () = told_to_stop(&mut stopping) => {
+            connection.as_mut().graceful_shutdown();
+            connection.await
+        }
+    };
+    if let Err(error) = outcome {
+        tracing::debug!(%peer, %error, "a request came to nothing");
+    }
+}
+
+fn health<S: Clone + Send + Sync + 'static>(server: Server) -> Router<S> {
+    let ready = move || {
+        let is_ready = server.is_ready();
+        async move {
+            if is_ready {
+                (StatusCode::OK, "ready\n")
+            } else {
+                (StatusCode::SERVICE_UNAVAILABLE, "not ready\n")
+            }
+        }
+    };
+    Router::new().route("/healthz", get(|| async { "ok\n" })).route("/readyz", get(ready))
+}
+
+async fn page(State(door): State<Door>) -> Response {
+    match &door.web.page {
+        Some(page) => {
+            let html = HeaderValue::from_static("text/html; charset=utf-8");
+            let policy = HeaderValue::from_static("default-src 'none'; style-src 'unsafe-inline'");
+            let headers = [(header::CONTENT_TYPE, html), (header::CONTENT_SECURITY_POLICY, policy)];
+            (headers, page.clone()).into_response()
+        }
+        None => (StatusCode::NOT_FOUND, "players connect at /play\n").into_response(),
+    }
+}
+
+async fn play(
+    State(door): State<Door>,
+    headers: HeaderMap,
+    upgrade: Result<WebSocketUpgrade, axum::extract::ws::rejection::WebSocketUpgradeRejection>,
+) -> Response {
+    if !is_welcome(&headers, &door.web.origins) {
+        return (StatusCode::FORBIDDEN, "this origin may not connect here\n").into_response();
+    }
+    if door.server.connection_count() >= door.web.sockets_max {
+        return (StatusCode::SERVICE_UNAVAILABLE, "no room for another connection\n")
+            .into_response();
+    }
+    let mut upgrade = match upgrade {
+        Ok(upgrade) => upgrade,
+        Err(rejection) => return rejection.into_response(),
+    };
+    let Some(encoding) = choose(&mut upgrade) else {
+        let text = "no subprotocol that is spoken here: rejoin.v1.proto or rejoin.v1.json\n";
+        return (StatusCode::BAD_REQUEST, text).into_response();
+    };
+    let limits = door.server.0.limits;
+    let largest = limits.client_frame_bytes(encoding);
+    // The library buffers a message whole before it says that it would block.
+    let pending = BUFFER_BYTES + 2 * limits.server_frame_bytes(encoding);
+    upgrade
+        .read_buffer_size(BUFFER_BYTES)
+        .write_buffer_size(BUFFER_BYTES)
+        .max_write_buffer_size(pending)
+        .max_message_size(largest)
+        .max_frame_size(largest)
+        .on_upgrade(move |socket| websocket::serve(socket, encoding, door.server))
+}
+
+/// The first subprotocol of the client's list that is spoken here; JSON if it names none.
+fn choose(upgrade: &mut WebSocketUpgrade) -> Option<Encoding> {
+    let mut is_any_named = false;
+    let mut chosen = None;
+    for name in upgrade.requested_protocols() {
+        is_any_named = true;
+        chosen = name.to_str().ok().and_then(Encoding::from_subprotocol);
+        if chosen.is_some() {
+            break;
+        }
+    }
+    if let Some(encoding) = chosen {
+        upgrade.set_selected_protocol(HeaderValue::from_static(encoding.subprotocol()));
+    }
+    if is_any_named { chosen } else { Some(Encoding::Json) }
+}
+
+/// Whether a page of this origin may connect. A browser always says where a page is from; whoever
+/// says nothing is no browser.
+fn is_welcome(headers: &HeaderMap, origins: &[String]) -> bool {
+    let Some(origin) = headers.get(header::ORIGIN) else { return true };
+    let Ok(origin) = origin.to_str() else { return false };
+    if origins.iter().any(|allowed| allowed == "*" || allowed.eq_ignore_ascii_case(origin)) {
+        return true;
+    }
+    let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
+    let own = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
+    matches!((host, own), (Some(host), Some(own)) if host.eq_ignore_ascii_case(own))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn welcome(origin: Option<&'static str>, host: &'static str, allowed: &[&str]) -> bool {
+        let mut headers = HeaderMap::new();
+        headers.insert(header::HOST, HeaderValue::from_static(host));
+        if let Some(origin) = origin {
+            headers.insert(header::ORIGIN, HeaderValue::from_static(origin));
+        }
+        let allowed: Vec<_> = allowed.iter().map(|origin| (*origin).to_owned()).collect();
+        is_welcome(&headers, &allowed)
+    }
+
+    #[test]
+    fn pages_of_elsewhere_need_their_place_on_the_list() {
+        assert!(welcome(None, "game.example", &[]));
+        assert!(welcome(Some("https://game.example"), "game.example", &[]));
+        assert!(!welcome(Some("https://evil.example"), "game.example", &[]));
+        assert!(!welcome(Some("https://game.example.evil"), "game.example", &[]));
+        assert!(!welcome(Some("null"), "game.example", &[]));
+        assert!(welcome(Some("https://shop.example"), "game.example", &["https://shop.example"]));
+        assert!(welcome(Some("https://any.example"), "game.example", &["*"]));
+    }
+}

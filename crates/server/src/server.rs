@@ -1,0 +1,295 @@
+//! A running server as the game that embeds it sees it. A clone is the same server.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use bytes::Bytes;
+use rejoin_core::event::{EndCause, Event};
+use rejoin_core::exchange::{Native, ZoneName};
+use rejoin_core::hub::{Answer, Changes, Command, Hub, HubCounts, SessionConfig, SessionView};
+use rejoin_core::id::{SessionId, ZoneId};
+use rejoin_core::zone::Delivery;
+use rejoin_wire::Limits;
+use tokio::sync::{broadcast, mpsc, oneshot, watch};
+
+use crate::clock::Clock;
+use crate::ledger::{Entry, LedgerDoor};
+use crate::lines::Lines;
+use crate::mailbox::{Mail, OuterDoor};
+use crate::zones::{Natives, ZoneDoors};
+
+/// Deliveries that wait for a native session; more are lost, with a warning.
+const DELIVERIES_MAX: usize = 1_024;
+
+/// What a server is made of.
+pub(crate) struct Parts {
+    pub(crate) outer: OuterDoor,
+    pub(crate) events: broadcast::Sender<Event>,
+    pub(crate) lines: Lines,
+    pub(crate) natives: Arc<Natives>,
+    pub(crate) is_ready: watch::Receiver<bool>,
+    pub(crate) clock: Clock,
+    pub(crate) limits: Limits,
+    pub(crate) zones: ZoneDoors,
+    pub(crate) ledger: LedgerDoor,
+    pub(crate) threads: Vec<JoinHandle<()>>,
+}
+
+pub(crate) struct Shared {
+    pub(crate) outer: OuterDoor,
+    pub(crate) lines: Lines,
+    pub(crate) clock: Clock,
+    pub(crate) limits: Limits,
+    pub(crate) is_ready: watch::Receiver<bool>,
+    /// Turned on once: listeners stop accepting.
+    pub(crate) stopping: watch::Sender<bool>,
+    events: broadcast::Sender<Event>,
+    natives: Arc<Natives>,
+    zones: ZoneDoors,
+    ledger: LedgerDoor,
+    threads: Mutex<Vec<JoinHandle<()>>>,
+}
+
+/// A running server.
+#[derive(Clone)]
+pub struct Server(pub(crate) Arc<Shared>);
+
+/// Why something asked of a server did not happen.
+#[derive(Clone, PartialEq, Debug)]
+pub enum ServerError {
+    /// The server has stopped.
+    Stopped,
+    /// The answer was another than the question allows for: what it was.
+    Refused(Answer),
+}
+
+impl fmt::Display for ServerError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Stopped => write!(f, "the server has stopped"),
+            Self::Refused(Answer::Unknown) => write!(f, "there is no such session or zone"),
+            Self::Refused(answer) => write!(f, "refused: {answer:?}"),
+        }
+    }
+}
+
+impl std::error::Error for ServerError {}
+
+impl Server {
+    pub(crate) fn new(parts: Parts) -> Self {
+        Self(Arc::new(Shared {
+            outer: parts.outer,
+            lines: parts.lines,
+            clock: parts.clock,
+            limits: parts.limits,
+            is_ready: parts.is_ready,
+            stopping: watch::channel(false).0,
+            events: parts.events,
+            natives: parts.natives,
+            zones: parts.zones,
+            ledger: parts.ledger,
+            threads: Mutex::new(parts.threads),
+        }))
+    }
+
+    /// Starts a session that lives in the server.
+    ///
+    /// # Errors
+    /// There is no room for another session.
+    pub async fn start_session(&self, config: SessionConfig) -> Result<SessionId, ServerError> {
+        match self.command(Command::StartSession(config)).await? {
+            Answer::Session(id) => Ok(id),
+            other => Err(ServerError::Refused(other)),
+        }
+    }
+
+    /// What a native session is told from now on. A later call takes the place of an earlier one.
+    #[must_use]
+    pub fn deliveries(&self, session: SessionId) -> mpsc::Receiver<Delivery> {
+        let (sender, receiver) = mpsc::channel(DELIVERIES_MAX);
+        self.0.natives.pin().insert(session, sender);
+        receiver
+    }
+
+    /// A native session joins a zone, opening it if need be.
+    ///
+    /// # Errors
+    /// It is in a zone already, or there is no such kind.
+    pub async fn join(
+        &self,
+        session: SessionId,
+        zone: ZoneName,
+        payload: Bytes,
+    ) -> Result<ZoneId, ServerError> {
+        match self.command(Command::Join(session, zone, payload)).await? {
+            Answer::Zone(zone) => Ok(zone),
+            other => Err(ServerError::Refused(other)),
+        }
+    }
+
+    /// A native session says something in its zone, as a value of the zone's own type.
+    ///
+    /// # Errors
+    /// The server has stopped.
+    pub async fn say(&self, session: SessionId, message: Native) -> Result<(), ServerError> {
+        self.done(Command::Say(session, message)).await
+    }
+
+    /// One session.
+    ///
+    /// # Errors
+    /// The server has stopped.
+    pub async fn session(&self, id: SessionId) -> Result<Option<SessionView>, ServerError> {
+        self.ask(move |hub, _| hub.view(id)).await
+    }
+
+    /// All sessions, in the order of their ids.
+    ///
+    /// # Errors
+    /// The server has stopped.
+    pub async fn sessions(&self) -> Result<Vec<SessionView>, ServerError> {
+        self.ask(|hub, _| hub.sessions().filter_map(|(id, _)| hub.view(id)).collect()).await
+    }
+
+    /// How many sessions are connected; held ones are not counted.
+    ///
+    /// # Errors
+    /// The server has stopped.
+    pub async fn active_count(&self) -> Result<usize, ServerError> {
+        self.ask(|hub, _| hub.active_count()).await
+    }
+
+    /// Figures of the hub.
+    ///
+    /// # Errors
+    /// The server has stopped.
+    pub async fn counts(&self) -> Result<HubCounts, ServerError> {
+        self.ask(|hub, _| hub.counts()).await
+    }
+
+    /// Ends a session.
+    ///
+    /// # Errors
+    /// There is no such session.
+    pub async fn end(&self, id: SessionId, cause: EndCause) -> Result<(), ServerError> {
+        self.done(Command::EndSession(id, cause)).await
+    }
+
+    /// Changes a session's properties.
+    ///
+    /// # Errors
+    /// There is no such session.
+    pub async fn configure(&self, id: SessionId, changes: Changes) -> Result<(), ServerError> {
+        self.done(Command::Configure(id, changes)).await
+    }
+
+    /// Says something to a session, wherever it is.
+    ///
+    /// # Errors
+    /// There is no such session, or it is between two places.
+    pub async fn send(&self, id: SessionId, payload: impl Into<Bytes>) -> Result<(), ServerError> {
+        self.done(Command::Send(id, payload.into())).await
+    }
+
+    /// Asks a session something and waits for its answer.
+    ///
+    /// # Errors
+    /// There is no such session, or it did not answer within `deadline`.
+    pub async fn call(
+        &self,
+        id: SessionId,
+        payload: impl Into<Bytes>,
+        deadline: Duration,
+    ) -> Result<Bytes, ServerError> {
+        match self.command(Command::Call(id, payload.into(), deadline)).await? {
+            Answer::Called(Ok(payload)) => Ok(payload),
+            other => Err(ServerError::Refused(other)),
+        }
+    }
+
+    /// The zones that are open or being opened.
+    ///
+    /// # Errors
+    /// The server has stopped.
+    pub async fn zones(&self) -> Result<Vec<(ZoneId, ZoneName)>, ServerError> {
+        self.ask(|_, names| names.iter().map(|(id, name)| (*id, name.clone())).collect()).await
+    }
+
+    /// What happens from now on. A listener that falls far behind misses events, and is told so.
+    #[must_use]
+    pub fn events(&self) -> broadcast::Receiver<Event> {
+        self.0.events.subscribe()
+    }
+
+    /// Whether all that ran before the last stop runs again and players are let in.
+    #[must_use]
+    pub fn is_ready(&self) -> bool {
+        *self.0.is_ready.borrow() && !self.is_stopping()
+    }
+
+    /// Connections that are open.
+    #[must_use]
+    pub fn connection_count(&self) -> usize {
+        self.0.lines.len()
+    }
+
+    /// Stops: no more connections, a farewell to everybody, then hub, zones and store in turn.
+    pub async fn stop(&self) {
+        self.0.stopping.send_replace(true);
+        let (done, stopped) = oneshot::channel();
+        if self.0.outer.send(Mail::Stop(done)).await.is_ok() {
+            let _ = stopped.await;
+        }
+        self.0.zones.stop();
+        let threads = {
+            let mut threads = self.0.threads.lock().unwrap_or_else(PoisonError::into_inner);
+            std::mem::take(&mut *threads)
+        };
+        let ledger = self.0.ledger.clone();
+        let join = move || {
+            let store = threads.len().saturating_sub(1);
+            for (index, thread) in threads.into_iter().enumerate() {
+                if index == store {
+                    // Last, so that every cut of a zone is in.
+                    let _ = ledger.send(Entry::Stop);
+                }
+                let _ = thread.join();
+            }
+        };
+        let _ = tokio::task::spawn_blocking(join).await;
+    }
+
+    pub(crate) fn is_stopping(&self) -> bool {
+        *self.0.stopping.borrow()
+    }
+
+    /// Carries out a command of the hub and waits for its answer.
+    ///
+    /// # Errors
+    /// The server has stopped.
+    pub async fn command(&self, command: Command) -> Result<Answer, ServerError> {
+        let (sender, answer) = oneshot::channel();
+        let mail = Mail::Command(command, sender);
+        self.0.outer.send(mail).await.map_err(|_| ServerError::Stopped)?;
+        answer.await.map_err(|_| ServerError::Stopped)
+    }
+
+    async fn done(&self, command: Command) -> Result<(), ServerError> {
+        match self.command(command).await? {
+            Answer::Done => Ok(()),
+            other => Err(ServerError::Refused(other)),
+        }
+    }
+
+    async fn ask<T: Send + 'static>(
+        &self,
+        question: impl FnOnce(&Hub, &std::collections::BTreeMap<ZoneId, ZoneName>) -> T + Send + 'static,
+    ) -> Result<T, ServerError> {
+        let (sender, answer) = oneshot::channel();
+        let ask = Mail::Ask(Box::new(move |hub, names| drop(sender.send(question(hub, names)))));
+        self.0.outer.send(ask).await.map_err(|_| ServerError::Stopped)?;
+        answer.await.map_err(|_| ServerError::Stopped)
+    }
+}

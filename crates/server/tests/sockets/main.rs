@@ -1,0 +1,7 @@
+//! The server on real sockets, spoken to by an independent WebSocket client that types its frames.
+
+mod client;
+mod dialogue;
+mod embedding;
+mod hostile;
+mod resume;
