@@ -80,11 +80,14 @@ impl World {
         // It may have left its zone by now, so the shortest of all holds is what can be asked for.
         let holds = kinds.clone().map(|(_, hold)| hold).chain([self.knobs.hub.hold]);
         let shortest = holds.filter_map(timed).min();
-        let zone = self.node.hub.as_ref().and_then(|hub| hub.session(session)?.zone());
+        let known = self.node.hub.as_ref().and_then(|hub| hub.session(session));
+        let held = known.is_some_and(|session| session.ending.is_none());
+        let zone = known.and_then(|session| session.zone());
         let untimed = kinds.filter(|(_, hold)| timed(*hold).is_none());
         let free = untimed.flat_map(|(kind, _)| ["z0", "z1"].map(|name| ZoneId::of(kind, name)));
         let at_will = zone.is_some_and(|zone| free.clone().any(|other| other == zone));
-        let least = shortest.filter(|_| !at_will);
+        // One without any hold is ending already when its drop is told.
+        let least = shortest.filter(|_| held && !at_will);
         self.watch.dropped.insert(session.0, (self.now, least));
     }
 

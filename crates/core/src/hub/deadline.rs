@@ -199,6 +199,7 @@ impl Hub {
             .sessions
             .iter()
             .filter(|(_, s)| s.place == Place::In(zone) && s.presence == Presence::Away(None))
+            .filter(|(_, s)| s.ending.is_none())
             .map(|(id, _)| *id)
             .collect();
         for session in waiting {
