@@ -229,6 +229,12 @@ impl Server {
         *self.0.is_ready.borrow() && !self.is_stopping()
     }
 
+    /// Resolves once players are let in.
+    pub async fn ready(&self) {
+        // An error means that the server has stopped, and will not be.
+        let _ = self.0.is_ready.clone().wait_for(|ready| *ready).await;
+    }
+
     /// Connections that are open.
     #[must_use]
     pub fn connection_count(&self) -> usize {

@@ -9,7 +9,8 @@ use base64::engine::general_purpose::STANDARD;
 use clap::Args;
 use ed25519_dalek::{Signer, SigningKey};
 use rejoin::wire::proof::{Proof, Purpose, signed_text};
-use serde_json::json;
+use rejoin::wire::v1::{ClientFrame, Hello, KeyProof, Login, Resume, client_frame, hello, login};
+use rejoin::wire::{Bytes, Encoding, encode_client};
 
 use super::Failure;
 
@@ -47,11 +48,12 @@ pub(crate) fn run(arguments: &SignArguments) -> Result<(), Failure> {
         )
     })?;
     let key = load_or_make(&arguments.key)?;
-    println!("{}", hello(arguments, &nonce, &key));
+    println!("{}", hello(arguments, &nonce, &key)?);
     Ok(())
 }
 
-fn hello(arguments: &SignArguments, nonce: &[u8], key: &SigningKey) -> serde_json::Value {
+/// The hello as a line to type. A token that is no base64 is a mistake of whoever typed it.
+fn hello(arguments: &SignArguments, nonce: &[u8], key: &SigningKey) -> Result<String, Failure> {
     let resumes = arguments.session.is_some();
     let text = signed_text(&Proof {
         purpose: if resumes { Purpose::Resume } else { Purpose::Login },
@@ -67,22 +69,37 @@ fn hello(arguments: &SignArguments, nonce: &[u8], key: &SigningKey) -> serde_jso
         admission: &[],
         channel_binding: &[],
     });
-    let proof = json!({
-        "publicKey": STANDARD.encode(key.verifying_key().as_bytes()),
-        "signature": STANDARD.encode(key.sign(&text).to_bytes()),
-    });
-    let mut hello = json!({"version": rejoin::wire::VERSION, "serverName": arguments.server_name});
-    match arguments.session {
-        Some(session) => {
-            hello["resume"] = json!({
-                "session": session.to_string(), "token": arguments.token, "key": proof,
-                "epoch": arguments.epoch.to_string(), "cold": true,
-            });
-        }
-        None if arguments.fresh => hello["login"] = json!({"key": proof, "fresh": true}),
-        None => hello["login"] = json!({"key": proof}),
-    }
-    json!({"hello": hello})
+    let proof = KeyProof {
+        public_key: Bytes::copy_from_slice(key.verifying_key().as_bytes()),
+        signature: Bytes::copy_from_slice(&key.sign(&text).to_bytes()),
+    };
+    let purpose = match (arguments.session, &arguments.token) {
+        (Some(session), Some(token)) => hello::Purpose::Resume(Resume {
+            session,
+            token: STANDARD
+                .decode(token)
+                .map_err(|_| Failure::new("the token must be in base64, as the server wrote it"))?
+                .into(),
+            key: Some(proof),
+            epoch: arguments.epoch,
+            cold: true,
+            ..Resume::default()
+        }),
+        _ => hello::Purpose::Login(Login {
+            identity: Some(login::Identity::Key(proof)),
+            fresh: arguments.fresh,
+        }),
+    };
+    let hello = Hello {
+        version: rejoin::wire::VERSION,
+        server_name: arguments.server_name.clone(),
+        purpose: Some(purpose),
+        ..Hello::default()
+    };
+    let frame = ClientFrame { frame: Some(client_frame::Frame::Hello(hello)) };
+    let line = encode_client(Encoding::Json, &frame)
+        .map_err(|error| Failure::new(format!("the hello cannot be written: {error}")))?;
+    Ok(String::from_utf8_lossy(&line).into_owned())
 }
 
 fn load_or_make(path: &Path) -> Result<SigningKey, Failure> {

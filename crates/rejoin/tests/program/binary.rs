@@ -1,11 +1,8 @@
 //! The program as people start it: it serves, says where to look, answers bad input with a sentence,
 //! and stops when it is told to.
-#![cfg(feature = "server")]
 
-use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
-use std::process::{Child, Command, Output, Stdio};
-use std::time::Duration;
+use std::process::Command;
 
 use futures_util::{SinkExt, StreamExt};
 use serde_json::Value;
@@ -13,65 +10,12 @@ use tokio::net::TcpStream;
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
 
-const PATIENCE: Duration = Duration::from_secs(20);
-
-fn rejoin() -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_rejoin"));
-    command.current_dir(env!("CARGO_TARGET_TMPDIR"));
-    for name in ["LISTEN", "ADMIN_LISTEN", "MEMORY", "DATA", "DEV", "CONFIG", "LOG", "LOG_JSON"] {
-        command.env_remove(format!("REJOIN_{name}"));
-    }
-    command
-}
-
-fn file(name: &str) -> PathBuf {
-    PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{}-{name}", std::process::id()))
-}
-
-fn told(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
-
-/// A server on free ports.
-struct Serving {
-    child: Child,
-    players: String,
-    said: Vec<String>,
-}
+use crate::serving::{PATIENCE, Serving, file, rejoin, told};
 
 impl Serving {
-    fn start(more: &[&str]) -> Self {
-        let mut command = rejoin();
-        command.args(["serve", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"]);
-        command.args(more).stdout(Stdio::piped()).stderr(Stdio::null());
-        let mut child = command.spawn().expect("it starts");
-        let mut lines = BufReader::new(child.stdout.take().expect("it is piped")).lines();
-        let mut said = Vec::new();
-        let mut players = None;
-        while let Some(Ok(line)) = lines.next() {
-            let word = line.split_whitespace().find(|word| word.starts_with("ws://"));
-            players = players.or(word.map(str::to_owned));
-            let is_last = line.contains("guests") || line.contains("Never face");
-            said.push(line);
-            if is_last {
-                break;
-            }
-        }
-        // What it says later is read to the end, so that it never waits for us.
-        std::thread::spawn(move || lines.map_while(Result::ok).for_each(drop));
-        Self { child, players: players.expect("it says where to connect"), said }
-    }
-
     async fn dial(&self) -> Typist {
         let (socket, _) = tokio_tungstenite::connect_async(&self.players).await.expect("let in");
         Typist(socket)
-    }
-}
-
-impl Drop for Serving {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }
 
