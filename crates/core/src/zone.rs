@@ -104,6 +104,10 @@ pub trait Zone: Send + 'static {
     /// A member has left. It does not hear what is said here.
     fn on_part(&mut self, ctx: &mut Context<'_, Self::Out>, who: SessionId, cause: PartCause) {}
 
+    /// A parting changed whose an object is, by the rule it was given with its owner. Runs before
+    /// `on_part`. What the game itself changes is not told again.
+    fn on_owner(&mut self, ctx: &mut Context<'_, Self::Out>, change: OwnerChange) {}
+
     /// A member's connection is gone.
     fn on_disconnect(&mut self, ctx: &mut Context<'_, Self::Out>, who: SessionId) -> Disconnect {
         Disconnect::Soft

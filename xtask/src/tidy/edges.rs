@@ -45,6 +45,12 @@ const RULES: &[Rule] = &[
         outside: None,
     },
     Rule {
+        package: "rejoin-relay",
+        ours: &["rejoin-core"],
+        ours_in_tests: &["rejoin-sim"],
+        outside: Some(&["base64", "bytes", "serde", "serde_json"]),
+    },
+    Rule {
         package: "rejoin-server",
         ours: &["rejoin-wire", "rejoin-core", "rejoin-store"],
         ours_in_tests: &[],

@@ -181,6 +181,11 @@ impl<'a, Out: Message> Context<'a, Out> {
         self.room.objects.owner(object)
     }
 
+    /// Every object that has an owner, and the owner.
+    pub fn objects(&self) -> impl Iterator<Item = (ObjectId, PlayerId)> + '_ {
+        self.room.objects.iter().map(|(object, owned)| (object, owned.player))
+    }
+
     /// What a player owns.
     pub fn owned_by(&self, player: PlayerId) -> impl Iterator<Item = ObjectId> + '_ {
         self.room.objects.owned_by(player)
@@ -245,6 +250,12 @@ impl<'a, Out: Message> Context<'a, Out> {
     pub fn send_unreliable(&mut self, to: SessionId, message: Out) {
         let message = self.speak(message);
         self.effects.push(Effect::Loose { to: Some(vec![to]), message });
+    }
+
+    /// Says something to several members that may be lost.
+    pub fn send_unreliable_to(&mut self, to: impl IntoIterator<Item = SessionId>, message: Out) {
+        let message = self.speak(message);
+        self.effects.push(Effect::Loose { to: Some(to.into_iter().collect()), message });
     }
 
     /// Sets a cell; it is committed with this step.

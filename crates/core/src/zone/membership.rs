@@ -414,6 +414,7 @@ impl<Z: Zone> ZoneCore<Z> {
         let heir = self.heir();
         for change in self.room.objects.part(player, heir) {
             self.tell_owner(Some(change));
+            self.step(now, None, |game, ctx| game.on_owner(ctx, change));
         }
         self.step(now, None, |game, ctx| game.on_part(ctx, session, cause));
         self.tell_departed(session);
