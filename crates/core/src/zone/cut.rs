@@ -38,6 +38,9 @@ pub(crate) struct Saver {
     deleting: bool,
 }
 
+/// What the game gave to be saved, with its hash; or that it panicked.
+type SaveOutcome = std::thread::Result<Option<(Bytes, blake3::Hash)>>;
+
 impl<Z: Zone> ZoneCore<Z> {
     pub(crate) fn committed(&mut self, revision: Revision) {
         self.out.commit(revision);
@@ -66,21 +69,27 @@ impl<Z: Zone> ZoneCore<Z> {
             }
             self.saver.next_save = None;
         }
-        if !self.room.dirty.any && self.is_unchanged() {
+        // Only the game knows whether a tick changed it; what it says is then cut as it is.
+        let saved = (!self.room.dirty.any).then(|| self.save());
+        if let Some(Ok(saved)) = &saved
+            && saved.as_ref().map(|(_, hash)| *hash) == self.saver.snapshot
+        {
             self.room.dirty.maybe = false;
             return;
         }
-        self.cut(now);
+        self.cut(now, saved);
     }
 
-    /// Whether the game is as it was at the last cut. One that cannot be saved is not: its cut tells.
-    fn is_unchanged(&self) -> bool {
-        let saved = catch_unwind(AssertUnwindSafe(|| self.game.save()));
-        saved
-            .is_ok_and(|saved| saved.map(|snapshot| blake3::hash(&snapshot)) == self.saver.snapshot)
+    /// The game's state and its hash.
+    fn save(&self) -> SaveOutcome {
+        let saved = catch_unwind(AssertUnwindSafe(|| self.game.save()))?;
+        Ok(saved.map(|snapshot| {
+            let hash = blake3::hash(&snapshot);
+            (snapshot, hash)
+        }))
     }
 
-    fn cut(&mut self, now: Time) {
+    fn cut(&mut self, now: Time, saved: Option<SaveOutcome>) {
         self.acknowledge_cut();
         self.out.end_step(true);
         let is_base = self.saver.cuts.is_multiple_of(self.room.config.cuts_per_compaction.max(1));
@@ -88,7 +97,7 @@ impl<Z: Zone> ZoneCore<Z> {
         let changes = if self.saver.deleting {
             vec![Change::DeletePrefix(Bytes::new())]
         } else {
-            let Some(cut) = self.describe(now, is_base) else { return };
+            let Some(cut) = self.describe(now, is_base, saved) else { return };
             row::changes(revision.0, &cut, is_base)
         };
         self.saver.cuts = self.saver.cuts.wrapping_add(1);
@@ -104,7 +113,7 @@ impl<Z: Zone> ZoneCore<Z> {
     }
 
     /// What changed, or everything; none when the game could not be saved.
-    fn describe(&mut self, now: Time, is_base: bool) -> Option<Cut> {
+    fn describe(&mut self, now: Time, is_base: bool, saved: Option<SaveOutcome>) -> Option<Cut> {
         if is_base {
             hit(Mark::Compacted);
             self.room.trim();
@@ -114,21 +123,20 @@ impl<Z: Zone> ZoneCore<Z> {
         if Z::STATE == State::Cells && !is_base || self.closed {
             return Some(cut);
         }
-        let Ok(saved) = catch_unwind(AssertUnwindSafe(|| self.game.save())) else {
+        let Ok(saved) = saved.unwrap_or_else(|| self.save()) else {
             self.fault(None, "save panicked".to_owned());
             return None;
         };
-        if let Some(snapshot) = saved {
-            let hash = Some(blake3::hash(&snapshot));
+        if let Some((snapshot, hash)) = saved {
             if Z::STATE == State::Cells {
                 cut.cells_cleared = true;
                 cut.cells.clear();
                 self.room.cells.clear();
                 cut.snapshot = Some(snapshot);
-            } else if is_base || hash != self.saver.snapshot {
+            } else if is_base || Some(hash) != self.saver.snapshot {
                 cut.snapshot = Some(snapshot);
             }
-            self.saver.snapshot = hash;
+            self.saver.snapshot = Some(hash);
         }
         Some(cut)
     }
