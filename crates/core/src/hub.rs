@@ -14,6 +14,7 @@ mod hello;
 mod own;
 mod place;
 mod recover;
+mod shutdown;
 mod zones;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -62,7 +63,12 @@ pub enum HubInput {
         bytes: usize,
     },
     /// A transport link is gone.
-    Closed(ConnectionId),
+    Closed {
+        /// Which.
+        connection: ConnectionId,
+        /// Why, where the transport ended it itself; none: the peer is just gone.
+        code: Option<CloseCode>,
+    },
     /// Whether a signature is good.
     Verified {
         /// Whose.
@@ -92,6 +98,8 @@ pub enum HubInput {
     Wall(WallTime),
     /// Time has passed. All input that waits is fed before this.
     Wake,
+    /// The process is about to end: everybody is told, and nobody is let in any more.
+    Shutdown,
 }
 
 /// What the hub gives out, to be carried out in order.
@@ -191,6 +199,8 @@ pub struct Hub {
     pub(crate) wall: (Time, WallTime),
     /// Zones of before are still being opened.
     pub(crate) recovering: bool,
+    /// The process is about to end.
+    pub(crate) going_down: bool,
     pub(crate) counts: HubCounts,
 }
 
@@ -222,7 +232,7 @@ impl Hub {
             HubInput::Received { connection, frame, bytes } => {
                 self.received(now, connection, frame, bytes);
             }
-            HubInput::Closed(connection) => self.closed(now, connection),
+            HubInput::Closed { connection, code } => self.closed(now, connection, code),
             HubInput::Verified { connection, good } => self.verified(now, connection, good),
             HubInput::Admission { connection, verdict } => {
                 self.admission(now, connection, verdict);
@@ -232,6 +242,7 @@ impl Hub {
             HubInput::Command { ticket, command } => self.command(now, ticket, command),
             HubInput::Wall(wall) => self.set_wall(now, wall),
             HubInput::Wake => self.wake(now),
+            HubInput::Shutdown => self.shut_down(now),
         }
         self.settle_commits(now);
     }

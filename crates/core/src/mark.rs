@@ -111,6 +111,10 @@ marks! {
     Full,
     /// A hello came before recovery was done.
     NotReady,
+    /// The process was about to end, and a connection was told so.
+    ShutDown,
+    /// A hello came to a process that was about to end.
+    ShutDownRefused,
     /// A malformed frame.
     Malformed,
     /// A frame in a state where it may not stand.

@@ -128,8 +128,7 @@ impl HubTask {
         mut inner: mpsc::Receiver<HubInput>,
         mut outer: mpsc::Receiver<Mail>,
     ) {
-        let text = "the server is going down; the session is kept";
-        self.lines.close_all(CloseCode::ShuttingDown, text, Duration::from_secs(1));
+        self.feed(HubInput::Shutdown);
         let end = tokio::time::Instant::now() + FAREWELL;
         while self.lines.len() > 0 {
             tokio::select! {
@@ -267,7 +266,8 @@ impl HubTask {
         if let Some(connection) = self.hub.session(session).and_then(|known| known.connection()) {
             tracing::warn!(%session, "its zone does not take input in time");
             self.lines.close(connection, CloseCode::TooSlow);
-            self.own.follow.push_back(HubInput::Closed(connection));
+            let code = Some(CloseCode::TooSlow);
+            self.own.follow.push_back(HubInput::Closed { connection, code });
         }
     }
 

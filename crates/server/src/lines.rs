@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use rejoin_core::id::ConnectionId;
 use rejoin_wire::SharedFrame;
-use rejoin_wire::v1::{CloseCode, Farewell, ServerFrame, server_frame};
+use rejoin_wire::v1::CloseCode;
 use tokio::sync::{Notify, mpsc};
 
 use crate::clock::Clock;
@@ -172,19 +172,6 @@ impl Lines {
     pub(crate) fn pause(&self, id: ConnectionId, until: rejoin_core::time::Time) {
         if let Some(line) = self.0.lines.pin().get(&id) {
             line.state.paused_until.fetch_max(until.0, Ordering::AcqRel);
-        }
-    }
-
-    /// Tells everybody that the server is going down and when to come back.
-    pub(crate) fn close_all(&self, code: CloseCode, text: &str, retry_after: Duration) {
-        let retry_after_ms = rejoin_core::time::millis_u32(retry_after);
-        let text = text.to_owned();
-        let farewell = Farewell { code: code.into(), text, retry_after_ms, addresses: Vec::new() };
-        let frame =
-            SharedFrame::new(&ServerFrame { frame: Some(server_frame::Frame::Farewell(farewell)) });
-        for (_, line) in &self.0.lines.pin() {
-            line.put(frame.clone(), self.0.limits);
-            line.close(code);
         }
     }
 }

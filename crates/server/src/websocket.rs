@@ -62,7 +62,8 @@ pub(crate) async fn serve(socket: WebSocket, encoding: Encoding, server: Server)
         }
     }
     shared.lines.remove(connection);
-    let _ = shared.outer.send(Mail::Input(HubInput::Closed(connection))).await;
+    let code = outlet.state.is_overflowed().then_some(CloseCode::TooSlow);
+    let _ = shared.outer.send(Mail::Input(HubInput::Closed { connection, code })).await;
 }
 
 /// The half that reads.

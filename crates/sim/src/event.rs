@@ -14,25 +14,88 @@ use rejoin_wire::v1::CloseCode;
 #[derive(Debug)]
 #[allow(missing_docs)]
 pub enum Event {
-    ServerOpened { link: u64 },
-    ClientOpened { link: u64 },
-    ServerBytes { link: u64, bytes: Bytes },
-    ClientBytes { link: u64, bytes: Bytes },
-    ServerClosed { link: u64 },
-    ClientClosed { link: u64, code: Option<CloseCode> },
-    ToHub { incarnation: u64, zone: ZoneId, owner: OwnerEpoch, message: Box<ToHub> },
-    ToZone { incarnation: u64, zone: ZoneId, owner: OwnerEpoch, message: Box<ToZone> },
-    OpenZone { incarnation: u64, spec: Box<ZoneSpec> },
-    Committed { incarnation: u64, scope: ScopeId, owner: OwnerEpoch, revision: Revision },
-    Verified { incarnation: u64, connection: ConnectionId, good: bool },
-    Admission { incarnation: u64, connection: ConnectionId, good: bool },
-    JobDone { incarnation: u64, zone: ZoneId, owner: OwnerEpoch, job: JobId, result: Bytes },
-    HubWake { incarnation: u64 },
-    ZoneWake { incarnation: u64, zone: ZoneId },
-    PlayerWake { player: usize },
-    Act { player: usize },
-    HostileAct { hostile: usize },
+    ServerOpened {
+        link: u64,
+    },
+    ClientOpened {
+        link: u64,
+    },
+    ServerBytes {
+        link: u64,
+        bytes: Bytes,
+    },
+    ClientBytes {
+        link: u64,
+        bytes: Bytes,
+    },
+    ServerClosed {
+        link: u64,
+        code: Option<CloseCode>,
+    },
+    ClientClosed {
+        link: u64,
+        code: Option<CloseCode>,
+    },
+    ToHub {
+        incarnation: u64,
+        zone: ZoneId,
+        owner: OwnerEpoch,
+        message: Box<ToHub>,
+    },
+    ToZone {
+        incarnation: u64,
+        zone: ZoneId,
+        owner: OwnerEpoch,
+        message: Box<ToZone>,
+    },
+    OpenZone {
+        incarnation: u64,
+        spec: Box<ZoneSpec>,
+    },
+    Committed {
+        incarnation: u64,
+        scope: ScopeId,
+        owner: OwnerEpoch,
+        revision: Revision,
+    },
+    Verified {
+        incarnation: u64,
+        connection: ConnectionId,
+        good: bool,
+    },
+    Admission {
+        incarnation: u64,
+        connection: ConnectionId,
+        good: bool,
+    },
+    JobDone {
+        incarnation: u64,
+        zone: ZoneId,
+        owner: OwnerEpoch,
+        job: JobId,
+        result: Bytes,
+    },
+    HubWake {
+        incarnation: u64,
+    },
+    ZoneWake {
+        incarnation: u64,
+        zone: ZoneId,
+    },
+    PlayerWake {
+        player: usize,
+    },
+    Act {
+        player: usize,
+    },
+    HostileAct {
+        hostile: usize,
+    },
     Fault,
+    /// A process that said goodbye ends.
+    Ended {
+        incarnation: u64,
+    },
     Restart,
     Quiet,
 }
@@ -88,6 +151,7 @@ impl Event {
             Self::Act { .. } => "act",
             Self::HostileAct { .. } => "hostile-act",
             Self::Fault => "fault",
+            Self::Ended { .. } => "ended",
             Self::Restart => "restart",
             Self::Quiet => "quiet",
         }

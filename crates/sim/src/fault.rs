@@ -70,6 +70,22 @@ impl World {
         true
     }
 
+    /// The server's process is asked to end, and says goodbye first.
+    fn shut_down(&mut self) {
+        self.tell(|| "shutdown".to_owned());
+        let incarnation = self.node.incarnation;
+        let wait = self.rng.below(2_000_000);
+        self.plan(wait, Event::Ended { incarnation });
+        self.hub(HubInput::Shutdown);
+    }
+
+    /// The process that said goodbye ends, unless it crashed before.
+    pub fn ended(&mut self, incarnation: u64) {
+        if self.node.hub.is_some() && self.node.incarnation == incarnation {
+            self.crash();
+        }
+    }
+
     /// The server's process is gone.
     pub fn crash(&mut self) {
         self.tell(|| "crash".to_owned());
@@ -102,7 +118,7 @@ impl World {
         let faults = self.knobs.faults.clone();
         if self.node.hub.is_some() {
             if self.rng.per_mille(faults.crash) {
-                return self.crash();
+                return if self.rng.per_mille(400) { self.shut_down() } else { self.crash() };
             }
             if self.rng.per_mille(faults.crash_mid) {
                 self.node.crash_in = Some(self.rng.range(1, 40));

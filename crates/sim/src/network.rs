@@ -130,7 +130,7 @@ impl World {
         (link.up_dead, link.down_dead) = (true, true);
         let (up_at, down_at) = (link.up_at.max(self.now), link.down_at.max(self.now));
         if server_told {
-            self.queue.push(up_at + 1, Event::ServerClosed { link: id });
+            self.queue.push(up_at + 1, Event::ServerClosed { link: id, code: None });
         }
         if client_told {
             self.queue.push(down_at + 1, Event::ClientClosed { link: id, code: None });
@@ -151,7 +151,7 @@ impl World {
             self.queue.push(at, Event::ClientClosed { link: id, code: Some(code) });
         }
         // The transport tells that it is gone, as after any close.
-        self.plan(1, Event::ServerClosed { link: id });
+        self.plan(1, Event::ServerClosed { link: id, code: None });
     }
 
     pub(crate) fn server_bytes(&mut self, order: u64, id: u64, bytes: Bytes) {
@@ -183,19 +183,20 @@ impl World {
                 }
                 Ok(None) if rest.is_empty() => return,
                 Ok(None) => {}
-                Err(_) => {
+                Err(error) => {
                     link.up_dead = true;
-                    return self.plan(1, Event::ServerClosed { link: id });
+                    let code = Some(error.close_code());
+                    return self.plan(1, Event::ServerClosed { link: id, code });
                 }
             }
         }
     }
 
-    pub(crate) fn server_closed(&mut self, id: u64) {
+    pub(crate) fn server_closed(&mut self, id: u64, code: Option<CloseCode>) {
         if let Some(link) = self.links.get_mut(&id) {
             link.server_open = false;
         }
-        self.hub(HubInput::Closed(ConnectionId(id)));
+        self.hub(HubInput::Closed { connection: ConnectionId(id), code });
     }
 
     pub(crate) fn client_opened(&mut self, id: u64) {
@@ -283,6 +284,6 @@ impl World {
         let Some(link) = self.links.get_mut(&id) else { return };
         (link.client_open, link.up_dead) = (false, true);
         let at = link.up_at.max(self.now) + 1;
-        self.queue.push(at, Event::ServerClosed { link: id });
+        self.queue.push(at, Event::ServerClosed { link: id, code: None });
     }
 }

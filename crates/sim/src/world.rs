@@ -146,7 +146,7 @@ impl World {
             Event::ClientOpened { link } => self.client_opened(link),
             Event::ServerBytes { link, bytes } => self.server_bytes(order, link, bytes),
             Event::ClientBytes { link, bytes } => self.client_bytes(order, link, bytes),
-            Event::ServerClosed { link } => self.server_closed(link),
+            Event::ServerClosed { link, code } => self.server_closed(link, code),
             Event::ClientClosed { link, code } => self.client_closed(link, code),
             Event::ToHub { zone, owner, message, .. } => {
                 self.hub(HubInput::FromZone(zone, owner, *message));
@@ -189,6 +189,7 @@ impl World {
             Event::Act { player } => self.act(player),
             Event::HostileAct { hostile } => self.hostile_act(hostile),
             Event::Fault => self.fault(),
+            Event::Ended { incarnation } => self.ended(incarnation),
             Event::Restart => self.restart(),
             Event::Quiet => self.go_quiet(),
         }

@@ -143,7 +143,7 @@ impl Hall {
             }
             Mail::Closed(connection) => {
                 self.sockets.remove(&connection);
-                self.to_hub.push_back(HubInput::Closed(connection));
+                self.to_hub.push_back(HubInput::Closed { connection, code: None });
             }
             Mail::CutAll(cut) => {
                 for (_, socket) in self.sockets.values() {

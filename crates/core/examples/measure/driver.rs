@@ -137,7 +137,7 @@ impl Driver {
 
     /// Cuts a connection.
     pub(crate) fn cut(&mut self, connection: ConnectionId) {
-        self.input(HubInput::Closed(connection));
+        self.input(HubInput::Closed { connection, code: None });
     }
 
     /// A frame comes in on a connection, decoded.
@@ -258,7 +258,7 @@ impl Driver {
             HubOutput::OpenZone(spec) => self.open_zone(*spec),
             HubOutput::Commit(batch) => self.commit(&batch),
             HubOutput::Close { connection, .. } => {
-                self.to_hub.push_back(HubInput::Closed(connection));
+                self.to_hub.push_back(HubInput::Closed { connection, code: None });
             }
             _ => {}
         }

@@ -92,6 +92,10 @@ pub struct HubConfig {
     pub faults_within: Duration,
     /// How long a client is told to wait when the hub is not ready.
     pub retry_after: Duration,
+    /// How long a client is told to wait at least when the server goes down.
+    pub restart_after: Duration,
+    /// Clients that a shutdown sent away come back spread out, about so many a second.
+    pub returns_per_second: u32,
     /// Session ids that are reserved with one commit.
     pub id_block: u64,
     /// The kinds of zone there are.
@@ -127,6 +131,8 @@ impl Default for HubConfig {
             faults_max: 3,
             faults_within: Duration::from_millis(5_000),
             retry_after: Duration::from_millis(250),
+            restart_after: Duration::from_millis(1_000),
+            returns_per_second: 1_000,
             id_block: 1 << 16,
             kinds: BTreeMap::new(),
         }

@@ -139,6 +139,10 @@ impl Hub {
 
     /// A session lost its connection: how long is it waited for?
     pub(crate) fn start_hold(&mut self, now: Time, id: SessionId) {
+        if self.going_down {
+            // It begins when the next process is ready, as after a crash.
+            return;
+        }
         let Some(session) = self.sessions.get(&id) else { return };
         let zone = match &session.place {
             Place::In(zone) => self.zones.get(zone),
@@ -176,6 +180,9 @@ impl Hub {
     }
 
     fn hold_due(&mut self, now: Time, id: SessionId, epoch: SessionEpoch) {
+        if self.going_down {
+            return;
+        }
         let held = self.sessions.get(&id).is_some_and(|session| {
             session.epoch == epoch && matches!(session.presence, Presence::Away(Some(_)))
         });
@@ -195,6 +202,10 @@ impl Hub {
 
     /// The match of a zone ended: holds that waited for that end with it.
     pub(crate) fn match_ended(&mut self, now: Time, zone: crate::id::ZoneId) {
+        if self.going_down {
+            // Whoever was sent away has all of its hold in the next process.
+            return;
+        }
         let waiting: Vec<SessionId> = self
             .sessions
             .iter()

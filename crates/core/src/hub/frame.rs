@@ -37,10 +37,11 @@ impl Hub {
         self.send(id, server_frame::Frame::Challenge(challenge));
     }
 
-    pub(crate) fn closed(&mut self, now: Time, id: ConnectionId) {
+    pub(crate) fn closed(&mut self, now: Time, id: ConnectionId, code: Option<CloseCode>) {
         let Some(connection) = self.connections.remove(&id) else { return };
         if let Some((session, epoch)) = connection.session() {
-            self.dropped(now, session, epoch, id, CloseCode::Unspecified);
+            let code = code.unwrap_or(CloseCode::Unspecified);
+            self.dropped(now, session, epoch, id, code);
         }
     }
 

@@ -19,6 +19,9 @@ use crate::time::{Time, millis_u32};
 
 impl Hub {
     pub(crate) fn hello(&mut self, now: Time, id: ConnectionId, hello: Hello) {
+        if self.going_down {
+            return self.refuse_going_down(id);
+        }
         if !self.is_ready() {
             hit(Mark::NotReady);
             return self.refuse(id, CloseCode::NotReady, "not ready yet");
@@ -223,11 +226,22 @@ impl Hub {
 
     /// Answers a hello that is not let in.
     pub(crate) fn refuse(&mut self, id: ConnectionId, code: CloseCode, text: &str) {
-        let Some(connection) = self.connections.get_mut(&id) else { return };
-        connection.phase = Phase::Closing;
         let wait =
             matches!(code, CloseCode::NotReady | CloseCode::Full | CloseCode::AdmissionTimeout);
         let retry_after_ms = if wait { millis_u32(self.config.retry_after) } else { 0 };
+        self.refuse_until(id, code, text, retry_after_ms);
+    }
+
+    /// Answers a hello that is not let in, and says when to try again.
+    pub(crate) fn refuse_until(
+        &mut self,
+        id: ConnectionId,
+        code: CloseCode,
+        text: &str,
+        retry_after_ms: u32,
+    ) {
+        let Some(connection) = self.connections.get_mut(&id) else { return };
+        connection.phase = Phase::Closing;
         let refusal =
             Refusal { code: code.into(), text: text.to_owned(), retry_after_ms, addresses: vec![] };
         self.send(id, server_frame::Frame::Refusal(refusal));

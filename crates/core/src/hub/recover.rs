@@ -57,6 +57,7 @@ impl Hub {
             out: Default::default(),
             wall: (now, wall.max(WallTime(row.wall_ms))),
             recovering: true,
+            going_down: false,
             counts: HubCounts::default(),
         };
         let damaged = hub.load_sessions(&recovered);

@@ -307,7 +307,7 @@ impl Desk {
             line.closed.get_or_insert(code);
         }
         if !self.half_open {
-            self.to_hub.push_back(HubInput::Closed(connection));
+            self.to_hub.push_back(HubInput::Closed { connection, code: None });
         }
     }
 

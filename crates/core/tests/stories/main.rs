@@ -13,6 +13,7 @@ mod identity;
 mod numbers;
 mod outside;
 mod sessions;
+mod shutdown;
 mod streams;
 mod tokens;
 mod zones;

@@ -36,6 +36,8 @@ fn the_defaults_of_a_hub_are_those_that_are_written_down() {
         faults_max,
         faults_within,
         retry_after,
+        restart_after,
+        returns_per_second,
         id_block,
         kinds,
     } = HubConfig::default();
@@ -81,6 +83,8 @@ fn the_defaults_of_a_hub_are_those_that_are_written_down() {
         ("faults_max", faults_max.to_string()),
         ("faults_within_ms", ms(faults_within)),
         ("retry_after_ms", ms(retry_after)),
+        ("restart_after_ms", ms(restart_after)),
+        ("returns_per_second", returns_per_second.to_string()),
         ("id_block", id_block.to_string()),
     ];
     let code: Vec<String> =

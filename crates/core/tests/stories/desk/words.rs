@@ -212,7 +212,7 @@ impl Desk {
         for line in lines.filter(|line| line.id == connection) {
             line.closed.get_or_insert(CloseCode::Unspecified);
         }
-        self.input(HubInput::Closed(connection));
+        self.input(HubInput::Closed { connection, code: None });
     }
 
     /// The client neither acknowledges nor answers pings.

@@ -1,0 +1,122 @@
+//! Endings that the process itself decides: a shutdown, and what a transport knows of its own.
+
+use std::collections::BTreeSet;
+
+use rejoin_core::event::Event;
+use rejoin_core::exchange::Hold;
+use rejoin_core::hub::HubInput;
+use rejoin_core::timeline::What;
+use rejoin_core::wire::v1::{CloseCode, Rung, server_frame};
+
+use crate::desk::{Desk, config};
+
+const NAMES: [&str; 6] = ["ann", "bob", "cid", "dan", "eve", "fay"];
+
+/// What the client's present connection was told to wait.
+fn told_to_wait(desk: &Desk, name: &str) -> Option<u32> {
+    desk.client(name).line().frames.iter().find_map(|frame| match &frame.frame {
+        Some(server_frame::Frame::Farewell(said)) => Some(said.retry_after_ms),
+        Some(server_frame::Frame::Refusal(said)) => Some(said.retry_after_ms),
+        _ => None,
+    })
+}
+
+#[test]
+fn a_shutdown_is_told_to_everybody_with_a_time_that_is_their_own() {
+    let mut desk = Desk::with_plaza(&NAMES);
+    desk.connect("gus");
+    desk.input(HubInput::Shutdown);
+    let mut waits = BTreeSet::new();
+    for name in NAMES.into_iter().chain(["gus"]) {
+        assert_eq!(desk.closed(name), Some(CloseCode::ShuttingDown), "{name}");
+        let wait = told_to_wait(&desk, name).expect("a farewell says when to come back");
+        assert!((1_000..2_000).contains(&wait), "{name} was told {wait}");
+        waits.insert(wait);
+    }
+    assert!(waits.len() > 5, "they must not all come at once: {waits:?}");
+    let ann = desk.id("ann");
+    let code = CloseCode::ShuttingDown;
+    assert!(desk.events.contains(&Event::PlayerDropped { session: ann, code }));
+}
+
+#[test]
+fn the_more_are_sent_away_the_longer_their_return_is_spread() {
+    let mut config = config();
+    config.returns_per_second = 1;
+    let mut desk = Desk::new(config);
+    NAMES.into_iter().for_each(|name| drop(desk.login(name)));
+    desk.input(HubInput::Shutdown);
+    let waits = NAMES.map(|name| told_to_wait(&desk, name).expect("a farewell"));
+    assert!(waits.iter().all(|wait| (1_000..7_000).contains(wait)), "{waits:?}");
+    assert!(waits.iter().any(|wait| *wait > 2_000), "{waits:?}");
+}
+
+#[test]
+fn nobody_is_let_in_any_more() {
+    let mut desk = Desk::with_plaza(&["ann"]);
+    desk.input(HubInput::Shutdown);
+    assert_eq!(desk.try_resume("ann"), Err(CloseCode::ShuttingDown));
+    assert!(told_to_wait(&desk, "ann").is_some_and(|wait| wait >= 1_000));
+    assert_eq!(desk.try_login("bob"), Err(CloseCode::ShuttingDown));
+}
+
+#[test]
+fn holds_stand_still_from_the_shutdown_on() {
+    let mut desk = Desk::with_plaza(&["ann", "bob"]);
+    let ann = desk.id("ann");
+    desk.cut("ann");
+    desk.wait(4_000);
+    desk.input(HubInput::Shutdown);
+    // Longer than any hold: the process takes its time to end.
+    desk.wait(60_000);
+    assert!(desk.view("ann").is_some(), "dropped before");
+    assert!(desk.view("bob").is_some(), "sent away");
+    assert!(!desk.events.contains(&Event::HoldEnded { session: ann }));
+    desk.crash();
+    desk.restart();
+    desk.wait(4_900);
+    assert_eq!(desk.resume("ann").rung(), Rung::Replayed);
+    assert_eq!(desk.resume("bob").rung(), Rung::Replayed);
+}
+
+#[test]
+fn after_a_shutdown_a_hold_still_ends() {
+    let mut desk = Desk::with_plaza(&["ann"]);
+    desk.input(HubInput::Shutdown);
+    desk.crash();
+    desk.restart();
+    desk.wait(5_001);
+    assert!(desk.view("ann").is_none());
+}
+
+#[test]
+fn a_place_without_a_hold_loses_its_member_only_in_the_next_process() {
+    let mut config = config();
+    config.hold = Hold::None;
+    let mut desk = Desk::new(config);
+    desk.login("ann");
+    desk.input(HubInput::Shutdown);
+    assert!(desk.view("ann").is_some(), "nobody could have come back");
+    desk.crash();
+    desk.restart();
+    assert!(desk.view("ann").is_none());
+}
+
+#[test]
+fn what_the_transport_knows_is_the_cause_that_is_told() {
+    let mut desk = Desk::with_plaza(&["ann", "bob"]);
+    let ann = desk.id("ann");
+    for code in [CloseCode::TooSlow, CloseCode::Malformed] {
+        let connection = desk.client("ann").connection();
+        desk.input(HubInput::Closed { connection, code: Some(code) });
+        assert!(desk.events.contains(&Event::PlayerDropped { session: ann, code }));
+        let session = desk.hub.session(ann).expect("held");
+        let last = session.timeline.recent().last().expect("a drop is recorded");
+        assert_eq!((last.what, last.detail), (What::Dropped, code as u32));
+        assert_eq!(desk.resume("ann").rung(), Rung::Replayed);
+    }
+    desk.cut("ann");
+    let code = CloseCode::Unspecified;
+    assert!(desk.events.contains(&Event::PlayerDropped { session: ann, code }));
+    desk.assert_plays("bob");
+}
