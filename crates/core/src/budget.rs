@@ -33,6 +33,16 @@ impl Budget {
         let allowed = Duration::from_micros(cost_micros(rate.burst, rate));
         ahead.checked_sub(allowed).filter(|wait| !wait.is_zero())
     }
+
+    /// How many quarters of the burst are spent; four: the next unit may have to wait.
+    #[must_use]
+    pub fn quarters(&self, now: Time, rate: Rate) -> u64 {
+        let burst = cost_micros(rate.burst, rate);
+        if rate.per_second == 0 || burst == 0 {
+            return 0;
+        }
+        (self.full_at.since(now).as_micros() as u64).saturating_mul(4) / burst
+    }
 }
 
 fn cost_micros(units: u32, rate: Rate) -> u64 {
@@ -54,6 +64,18 @@ mod tests {
             assert_eq!(budget.spend(Time::ZERO, 1, RATE), None);
         }
         assert_eq!(budget.spend(Time::ZERO, 1, RATE), Some(Duration::from_millis(100)));
+    }
+
+    #[test]
+    fn quarters_grow_with_what_is_spent_and_shrink_with_time() {
+        let mut budget = Budget::default();
+        let quarters = [0, 1, 2, 3, 4].map(|_| {
+            budget.spend(Time::ZERO, 1, RATE);
+            budget.quarters(Time::ZERO, RATE)
+        });
+        assert_eq!(quarters, [0, 1, 2, 3, 4]);
+        assert_eq!(budget.quarters(Time(400_000), RATE), 0);
+        assert_eq!(budget.quarters(Time::ZERO, Rate { per_second: 0, burst: 0 }), 0);
     }
 
     proptest! {

@@ -26,6 +26,17 @@ pub enum EndCause {
 }
 
 impl EndCause {
+    /// All of them.
+    pub const ALL: [Self; 7] = [
+        Self::Left,
+        Self::HoldEnded,
+        Self::Superseded,
+        Self::Idle,
+        Self::Lifetime,
+        Self::Kicked,
+        Self::Banned,
+    ];
+
     /// What its last connection is told.
     #[must_use]
     pub fn close_code(self) -> CloseCode {
@@ -74,12 +85,128 @@ pub enum Rung {
     Resynced(RungReason),
 }
 
+impl Rung {
+    /// The label in metrics and logs.
+    #[must_use]
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::Replayed(_) => "replayed",
+            Self::Resynced(_) => "resynced",
+        }
+    }
+}
+
+/// How far the guard goes against a connection.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Step {
+    /// Most of its budget is spent. Nothing is done yet.
+    Warn,
+    /// It is read more slowly. Nothing of it is lost.
+    Throttle,
+    /// It is closed. Its session, if it spoke for one, is held.
+    Sever,
+}
+
+impl Step {
+    /// All of them, the mildest first.
+    pub const ALL: [Self; 3] = [Self::Warn, Self::Throttle, Self::Sever];
+
+    /// The label in metrics and logs.
+    #[must_use]
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::Warn => "warn",
+            Self::Throttle => "throttle",
+            Self::Sever => "sever",
+        }
+    }
+}
+
+/// What the guard acts against.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Offence {
+    /// More messages than the budget has.
+    Messages,
+    /// More bytes than the budget has.
+    Bytes,
+    /// More frames than the window has while the session's place is not settled.
+    Flooded,
+    /// Bytes that are no frame.
+    Malformed,
+    /// A frame, or something in it, over its limit.
+    TooLarge,
+    /// A frame that may not stand where the connection is.
+    OutOfState,
+    /// Numbers that jump.
+    NumberGap,
+    /// An acknowledgement of what was never sent.
+    AckAhead,
+    /// What is sent to it is not consumed in time.
+    TooSlow,
+    /// No hello in time.
+    HandshakeTimeout,
+    /// A token that a newer one has replaced.
+    RetiredToken,
+}
+
+impl Offence {
+    /// All of them.
+    pub const ALL: [Self; 11] = [
+        Self::Messages,
+        Self::Bytes,
+        Self::Flooded,
+        Self::Malformed,
+        Self::TooLarge,
+        Self::OutOfState,
+        Self::NumberGap,
+        Self::AckAhead,
+        Self::TooSlow,
+        Self::HandshakeTimeout,
+        Self::RetiredToken,
+    ];
+
+    /// What a connection did that is closed with this code; none if the code blames no peer.
+    #[must_use]
+    pub fn of(code: CloseCode) -> Option<Self> {
+        Some(match code {
+            CloseCode::Flooded => Self::Flooded,
+            CloseCode::Malformed => Self::Malformed,
+            CloseCode::TooLarge => Self::TooLarge,
+            CloseCode::OutOfState => Self::OutOfState,
+            CloseCode::NumberGap => Self::NumberGap,
+            CloseCode::AckAhead => Self::AckAhead,
+            CloseCode::TooSlow => Self::TooSlow,
+            CloseCode::HandshakeTimeout => Self::HandshakeTimeout,
+            CloseCode::TokenRetired => Self::RetiredToken,
+            _ => return None,
+        })
+    }
+
+    /// The label in metrics and logs.
+    #[must_use]
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::Messages => "messages",
+            Self::Bytes => "bytes",
+            Self::Flooded => "flooded",
+            Self::Malformed => "malformed",
+            Self::TooLarge => "too_large",
+            Self::OutOfState => "out_of_state",
+            Self::NumberGap => "number_gap",
+            Self::AckAhead => "ack_ahead",
+            Self::TooSlow => "too_slow",
+            Self::HandshakeTimeout => "handshake_timeout",
+            Self::RetiredToken => "retired_token",
+        }
+    }
+}
+
 /// Something that happened.
 #[derive(Clone, PartialEq, Debug)]
 #[allow(missing_docs)]
 pub enum Event {
-    /// A session began.
-    PlayerConnected { session: SessionId, player: PlayerId },
+    /// A session began; on this connection, unless the server itself speaks for it.
+    PlayerConnected { session: SessionId, player: PlayerId, connection: Option<ConnectionId> },
     /// A connection was given to a session.
     SessionLinked { session: SessionId, connection: ConnectionId },
     /// A session lost its connection and is held.
@@ -110,8 +237,84 @@ pub enum Event {
     ZoneOpenRefused { zone: ZoneId, text: String },
     /// A zone ended.
     ZoneEnded { zone: ZoneId },
-    /// A sender was made to wait.
-    Throttled { connection: ConnectionId },
-    /// A retired token was shown.
-    RetiredToken { session: SessionId },
+    /// The guard took a step against a connection. A step is told once, until the connection has
+    /// come to rest. The session is the one it spoke for, or whose token it showed.
+    GuardStep { step: Step, connection: ConnectionId, session: Option<SessionId>, what: Offence },
+}
+
+impl Event {
+    /// The names of all kinds, in the order of their declaration.
+    pub const NAMES: [&'static str; 17] = [
+        "PlayerConnected",
+        "SessionLinked",
+        "PlayerDropped",
+        "PlayerReturned",
+        "TakenOver",
+        "HoldEnded",
+        "PlayerLeft",
+        "ZoneJoined",
+        "ZoneParted",
+        "OwnerChanged",
+        "MatchStarted",
+        "MatchEnded",
+        "ZoneFault",
+        "ZoneOpened",
+        "ZoneOpenRefused",
+        "ZoneEnded",
+        "GuardStep",
+    ];
+
+    /// Its place among the kinds.
+    #[must_use]
+    pub fn kind(&self) -> usize {
+        match self {
+            Self::PlayerConnected { .. } => 0,
+            Self::SessionLinked { .. } => 1,
+            Self::PlayerDropped { .. } => 2,
+            Self::PlayerReturned { .. } => 3,
+            Self::TakenOver { .. } => 4,
+            Self::HoldEnded { .. } => 5,
+            Self::PlayerLeft { .. } => 6,
+            Self::ZoneJoined { .. } => 7,
+            Self::ZoneParted { .. } => 8,
+            Self::OwnerChanged { .. } => 9,
+            Self::MatchStarted { .. } => 10,
+            Self::MatchEnded { .. } => 11,
+            Self::ZoneFault { .. } => 12,
+            Self::ZoneOpened { .. } => 13,
+            Self::ZoneOpenRefused { .. } => 14,
+            Self::ZoneEnded { .. } => 15,
+            Self::GuardStep { .. } => 16,
+        }
+    }
+
+    /// The name of its kind.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        Self::NAMES[self.kind()]
+    }
+
+    /// The session it is about, if it is about one.
+    #[must_use]
+    pub fn session(&self) -> Option<SessionId> {
+        match self {
+            Self::PlayerConnected { session, .. }
+            | Self::SessionLinked { session, .. }
+            | Self::PlayerDropped { session, .. }
+            | Self::PlayerReturned { session, .. }
+            | Self::TakenOver { session, .. }
+            | Self::HoldEnded { session }
+            | Self::PlayerLeft { session, .. }
+            | Self::ZoneJoined { session, .. }
+            | Self::ZoneParted { session, .. } => Some(*session),
+            Self::GuardStep { session, .. } => *session,
+            Self::OwnerChanged { .. }
+            | Self::MatchStarted { .. }
+            | Self::MatchEnded { .. }
+            | Self::ZoneFault { .. }
+            | Self::ZoneOpened { .. }
+            | Self::ZoneOpenRefused { .. }
+            | Self::ZoneEnded { .. } => None,
+        }
+    }
 }

@@ -34,7 +34,7 @@ use self::connection::{Connection, Phase};
 use self::deadline::Alarms;
 use self::zones::ZoneInfo;
 use crate::chance::Chance;
-use crate::event::Event;
+use crate::event::{Event, Offence, Step};
 use crate::exchange::{Link, Native, ToHub, ToZone};
 use crate::id::{ConnectionId, OwnerEpoch, PlayerId, Revision, SessionEpoch, SessionId, ZoneId};
 use crate::mark::{Mark, hit};
@@ -275,6 +275,12 @@ impl Hub {
         self.sessions.iter().map(|(id, session)| (*id, &**session))
     }
 
+    /// Sessions with ids above this one, in the order of their ids.
+    pub fn sessions_after(&self, id: SessionId) -> impl Iterator<Item = (SessionId, &Session)> {
+        let above = (std::ops::Bound::Excluded(id), std::ops::Bound::Unbounded);
+        self.sessions.range(above).map(|(id, session)| (*id, &**session))
+    }
+
     /// One session.
     #[must_use]
     pub fn session(&self, id: SessionId) -> Option<&Session> {
@@ -368,9 +374,21 @@ impl Hub {
         text: &str,
     ) {
         let speaks_for = self.connections.get(&connection).and_then(Connection::session);
+        self.tell_severed(connection, code);
         self.close(connection, code, text, 0);
         if let Some((session, epoch)) = speaks_for {
             self.dropped(now, session, epoch, connection, code);
+        }
+    }
+
+    /// If it is the peer's own doing that a connection is closed, whoever listens is told.
+    fn tell_severed(&mut self, connection: ConnectionId, code: CloseCode) {
+        let Some(known) = self.connections.get(&connection) else { return };
+        let Some(what) = Offence::of(code) else { return };
+        if !matches!(known.phase, Phase::Closing) {
+            let session = known.session().map(|(session, _)| session);
+            let event = Event::GuardStep { step: Step::Sever, connection, session, what };
+            self.push(HubOutput::Event(event));
         }
     }
 

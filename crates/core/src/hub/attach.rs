@@ -9,7 +9,7 @@ use super::HubOutput;
 use super::commit::After;
 use super::config::Duplicates;
 use super::connection::{Claim, Gate, PendingAttach, Phase, ResumePoint};
-use crate::event::{EndCause, Event};
+use crate::event::{EndCause, Event, Offence, Step};
 use crate::exchange::{Attach, Hold, Link, ResumeFrom, ToZone};
 use crate::id::{ConnectionId, Leg, OwnerEpoch, Revision, SessionEpoch, SessionId};
 use crate::mark::{Mark, hit};
@@ -82,7 +82,8 @@ impl Hub {
             }
         }
         // What the refusal rests on is a confirmation that must be committed by then.
-        let event = Event::RetiredToken { session: session_id };
+        let (session, what) = (Some(session_id), Offence::RetiredToken);
+        let event = Event::GuardStep { step: Step::Sever, connection: id, session, what };
         self.after(session_id, After::Output(HubOutput::Event(event)));
         if let Some(connection) = self.connections.get_mut(&id) {
             connection.phase = Phase::Fenced;
@@ -146,7 +147,7 @@ impl Hub {
         hit(Mark::SessionNew);
         let hold = self.config.hold;
         let session = self.blank_session(now, claim.player, claim.identity, hold);
-        self.add_session(now, session_id, session);
+        self.add_session(now, session_id, session, Some(id));
         let (link, mut welcome) = self.take_connection(now, id, session_id, &claim, false);
         welcome.rung = Rung::New.into();
         welcome.reason = reason.into();
@@ -199,7 +200,13 @@ impl Hub {
         }
     }
 
-    pub(crate) fn add_session(&mut self, now: Time, id: SessionId, mut session: Session) {
+    pub(crate) fn add_session(
+        &mut self,
+        now: Time,
+        id: SessionId,
+        mut session: Session,
+        connection: Option<ConnectionId>,
+    ) {
         session.timeline.record(self.wall(now), What::Began, 0);
         self.counts.sessions_total += 1;
         let player = session.player;
@@ -208,7 +215,7 @@ impl Hub {
         self.start_idling(now, id);
         self.start_lifetime(now, id);
         self.touch(id);
-        let event = Event::PlayerConnected { session: id, player };
+        let event = Event::PlayerConnected { session: id, player, connection };
         self.after(id, After::Output(HubOutput::Event(event)));
     }
 

@@ -229,7 +229,7 @@ impl Hub {
         session.presence = Presence::Native;
         session.serializer = Serializer::Native;
         apply(&mut session, config.changes);
-        self.add_session(now, id, session);
+        self.add_session(now, id, session, None);
         self.answer_after(id, ticket, Answer::Session(id));
     }
 

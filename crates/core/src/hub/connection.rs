@@ -4,6 +4,7 @@
 use rejoin_wire::v1::{ClientFrame, Hello, Up, Welcome, client_frame};
 
 use crate::budget::Budget;
+use crate::event::Step;
 use crate::id::{ConnectionId, SessionEpoch, SessionId, ZoneId};
 use crate::secret::Secret;
 use crate::session::token::TokenNumber;
@@ -184,6 +185,8 @@ pub(crate) struct Connection {
     pub ping: Option<(u64, Time)>,
     pub messages: Budget,
     pub bytes: Budget,
+    /// How far the guard has gone over its budget; nothing while it is at rest.
+    pub guard: Option<Step>,
     /// The token of its Welcome, until its first frame confirms it.
     pub unconfirmed: Option<TokenNumber>,
     pub attach: Option<Box<PendingAttach>>,
@@ -204,6 +207,7 @@ impl Connection {
             ping: None,
             messages: Budget::default(),
             bytes: Budget::default(),
+            guard: None,
             unconfirmed: None,
             attach: None,
             gate: Gate::default(),

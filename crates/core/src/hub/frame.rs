@@ -12,7 +12,7 @@ use rejoin_wire::v1::{
 use super::connection::{Connection, FrameKind, Phase, Speaker, Stage, Verdict, table};
 use super::deadline::Alarm;
 use super::{Hub, HubOutput};
-use crate::event::Event;
+use crate::event::{Event, Offence, Step};
 use crate::exchange::ToZone;
 use crate::id::{ConnectionId, Leg, SessionEpoch, SessionId};
 use crate::mark::{Mark, hit};
@@ -92,13 +92,33 @@ impl Hub {
         let (messages, rate_bytes) = (self.config.messages, self.config.bytes);
         let Some(connection) = self.connections.get_mut(&id) else { return };
         let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
-        let wait = connection
-            .messages
-            .spend(now, 1, messages)
-            .max(connection.bytes.spend(now, bytes, rate_bytes));
+        let by_messages = connection.messages.spend(now, 1, messages);
+        let by_bytes = connection.bytes.spend(now, bytes, rate_bytes);
+        let wait = by_messages.max(by_bytes);
+        let spent = (
+            connection.messages.quarters(now, messages),
+            connection.bytes.quarters(now, rate_bytes),
+        );
+        let what = if (by_bytes, spent.1) > (by_messages, spent.0) {
+            Offence::Bytes
+        } else {
+            Offence::Messages
+        };
+        let step = match (wait, spent.0.max(spent.1)) {
+            (Some(_), _) => Some(Step::Throttle),
+            (None, 3..) => connection.guard.max(Some(Step::Warn)),
+            (None, 2) => connection.guard,
+            (None, _) => None,
+        };
+        let before = std::mem::replace(&mut connection.guard, step);
+        let session = connection.session().map(|(session, _)| session);
         if let Some(wait) = wait {
             hit(Mark::Throttled);
             self.throttle(id, wait);
+        }
+        if let Some(step) = step.filter(|_| step > before) {
+            let event = Event::GuardStep { step, connection: id, session, what };
+            self.push(HubOutput::Event(event));
         }
     }
 
@@ -109,7 +129,6 @@ impl Hub {
             self.send(connection, server_frame::Frame::Notice(notice));
         }
         self.push(HubOutput::Pause { connection, wait });
-        self.push(HubOutput::Event(Event::Throttled { connection }));
     }
 
     /// The first frame after a Welcome says that its token is stored.

@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use rejoin_core::event::Event;
 use rejoin_core::hub::{Admission, ConnectionState, FrameKind, Stage, Verdict, table};
 use rejoin_core::wire::v1::{
     Answer, ClientFrame, CloseCode, Hello, Join, KeyProof, Login, Loose, Message, Ping, Pong,
@@ -251,4 +252,49 @@ fn a_sender_over_its_budget_waits_and_loses_nothing() {
     assert!(notices.iter().any(|said| said == "notice Throttled"), "the sender is told");
     assert_eq!(desk.ask("ann", "times flood"), "200", "nothing numbered is dropped");
     desk.assert_plays("bob");
+}
+
+/// The steps of the guard so far, as `step what whose`.
+fn steps(desk: &Desk) -> Vec<String> {
+    let told = desk.events.iter().filter_map(|event| match event {
+        Event::GuardStep { step, what, session, .. } => {
+            let whose = if session.is_some() { "session" } else { "nobody" };
+            Some(format!("{} {} {whose}", step.label(), what.label()))
+        }
+        _ => None,
+    });
+    told.collect()
+}
+
+#[test]
+fn each_step_of_the_guard_is_told_once_until_the_sender_rests() {
+    let mut desk = Desk::with_plaza(&["ann"]);
+    for _ in 0..200 {
+        desk.say("ann", "flood");
+    }
+    assert_eq!(steps(&desk), ["warn messages session", "throttle messages session"]);
+    desk.wait(10_000);
+    for _ in 0..200 {
+        desk.say("ann", "flood");
+    }
+    assert_eq!(steps(&desk)[2..], ["warn messages session", "throttle messages session"]);
+}
+
+#[test]
+fn a_severed_connection_is_a_step_of_the_guard() {
+    let mut desk = Desk::with_plaza(&["ann"]);
+    let connection = desk.client("ann").connection();
+    desk.receive_bytes(connection, Bytes::from_static(&[0xff; 40]));
+    desk.run();
+    assert_eq!(steps(&desk), ["sever malformed session"]);
+}
+
+#[test]
+fn every_kind_of_event_has_its_name() {
+    let mut desk = Desk::with_plaza(&["ann"]);
+    desk.cut("ann");
+    for event in &desk.events {
+        assert!(format!("{event:?}").starts_with(event.name()), "{event:?} is {}", event.name());
+    }
+    assert!(!desk.events.is_empty());
 }
