@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use rejoin_core::exchange::{ToHub, ToZone};
+use rejoin_core::hub::Command;
 use rejoin_core::id::{ConnectionId, JobId, OwnerEpoch, Revision, ZoneId};
 use rejoin_core::scope::ScopeId;
 use rejoin_core::zone::ZoneSpec;
@@ -27,6 +28,7 @@ pub enum Event {
     Verified { incarnation: u64, connection: ConnectionId, good: bool },
     Admission { incarnation: u64, connection: ConnectionId, good: bool },
     JobDone { incarnation: u64, zone: ZoneId, owner: OwnerEpoch, job: JobId, result: Bytes },
+    Command { incarnation: u64, command: Box<Command> },
     HubWake { incarnation: u64 },
     ZoneWake { incarnation: u64, zone: ZoneId },
     PlayerWake { player: usize },
@@ -53,6 +55,7 @@ impl Event {
                 | Self::Verified { .. }
                 | Self::Admission { .. }
                 | Self::JobDone { .. }
+                | Self::Command { .. }
                 | Self::HubWake { .. }
                 | Self::ZoneWake { .. }
         )
@@ -82,6 +85,7 @@ impl Event {
             Self::Verified { .. } => "verified",
             Self::Admission { .. } => "admission",
             Self::JobDone { .. } => "job-done",
+            Self::Command { .. } => "command",
             Self::HubWake { .. } => "hub-wake",
             Self::ZoneWake { .. } => "zone-wake",
             Self::PlayerWake { .. } => "player-wake",
