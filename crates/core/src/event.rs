@@ -23,6 +23,8 @@ pub enum EndCause {
     Kicked,
     /// The player is banned.
     Banned,
+    /// The agent that played it failed.
+    AgentFault,
 }
 
 impl EndCause {
@@ -48,6 +50,7 @@ impl EndCause {
             Self::Lifetime => CloseCode::Lifetime,
             Self::Kicked => CloseCode::Kicked,
             Self::Banned => CloseCode::Banned,
+            Self::AgentFault => CloseCode::Ended,
         }
     }
 
@@ -72,6 +75,7 @@ impl EndCause {
             Self::Lifetime => "lifetime",
             Self::Kicked => "kicked",
             Self::Banned => "banned",
+            Self::AgentFault => "agent_fault",
         }
     }
 }

@@ -71,6 +71,14 @@ pub struct ZoneName {
     pub name: String,
 }
 
+impl ZoneName {
+    /// The zone of this kind and name.
+    #[must_use]
+    pub fn new(kind: impl Into<String>, name: impl Into<String>) -> Self {
+        Self { kind: kind.into(), name: name.into() }
+    }
+}
+
 /// A session that asks to be admitted to a zone.
 #[derive(Clone, Debug)]
 pub struct Admit {
@@ -161,6 +169,31 @@ pub enum ToZone {
         session: SessionId,
         /// What; of the zone's own message type.
         message: Native,
+    },
+    /// A native session answers a call of the zone.
+    Answer {
+        /// Who.
+        session: SessionId,
+        /// Which call.
+        call: CallId,
+        /// What; of the zone's own message type.
+        message: Native,
+    },
+    /// Say this to every member with a client, from outside the game.
+    Broadcast {
+        /// What.
+        payload: Bytes,
+    },
+    /// Move a member to another zone, as the game's own `transfer` does.
+    Transfer {
+        /// Who.
+        session: SessionId,
+        /// In which stay.
+        stay: u32,
+        /// Where to.
+        to: ZoneName,
+        /// What is sent along.
+        payload: Bytes,
     },
     /// Say this to a member, from outside the game.
     Say {

@@ -11,10 +11,12 @@ mod commit;
 mod deadline;
 mod frame;
 mod hello;
+mod native;
 mod own;
 mod place;
 mod recover;
 mod shutdown;
+mod words;
 mod zones;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -24,7 +26,7 @@ use bytes::Bytes;
 use rejoin_wire::v1::{ClientFrame, CloseCode, Farewell, ServerFrame, server_frame};
 use rejoin_wire::{DecodeError, SharedFrame};
 
-pub use self::command::{Answer, Changes, Command, SessionConfig, SessionView};
+pub use self::command::{Answer, Audience, Changes, Command, SessionConfig, SessionView};
 pub use self::config::{Admission, Duplicates, HubConfig, ZoneKind};
 pub use self::connection::{ConnectionState, FrameKind, Stage, Verdict, table};
 pub use self::recover::Recovered;
@@ -35,13 +37,14 @@ use self::deadline::Alarms;
 use self::zones::ZoneInfo;
 use crate::chance::Chance;
 use crate::event::{Event, Offence, Step};
-use crate::exchange::{Link, Native, ToHub, ToZone};
+use crate::exchange::{Link, ToHub, ToZone};
 use crate::id::{ConnectionId, OwnerEpoch, PlayerId, Revision, SessionEpoch, SessionId, ZoneId};
 use crate::mark::{Mark, hit};
 use crate::scope::{Batch, ScopeId};
 use crate::secret::SecretHash;
 use crate::session::{Serializer, Session};
 use crate::time::{Time, WallTime};
+use crate::zone::Delivery;
 
 /// What the hub is given.
 #[derive(Debug)]
@@ -152,6 +155,13 @@ pub enum HubOutput {
         session: SessionId,
         /// Which.
         callback: u64,
+    },
+    /// Tell a native session.
+    Native {
+        /// Who.
+        session: SessionId,
+        /// What.
+        delivery: Delivery,
     },
     /// Tell a zone.
     ToZone(ZoneId, OwnerEpoch, ToZone),
@@ -412,13 +422,6 @@ impl Hub {
     pub(crate) fn tell_zone(&mut self, zone: ZoneId, message: ToZone) {
         if let Some(owner) = self.zones.get(&zone).and_then(ZoneInfo::owner) {
             self.push(HubOutput::ToZone(zone, owner, message));
-        }
-    }
-
-    /// A native session says something in its zone.
-    pub(crate) fn say_native(&mut self, session: SessionId, message: Native) {
-        if let Some(zone) = self.session(session).and_then(Session::zone) {
-            self.tell_zone(zone, ToZone::Native { session, message });
         }
     }
 }

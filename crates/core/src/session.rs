@@ -209,6 +209,12 @@ impl Session {
         }
     }
 
+    /// Whether it lives in the server and is given values instead of frames.
+    #[must_use]
+    pub fn is_native(&self) -> bool {
+        self.serializer == Serializer::Native
+    }
+
     /// The zone it is in or on its way into.
     #[must_use]
     pub fn zone(&self) -> Option<ZoneId> {

@@ -35,6 +35,8 @@ pub use self::message::{BadPayload, Message};
 pub use self::objects::{OnPart, OwnerChange};
 pub use self::row::name_of;
 
+pub(crate) use self::core::{native, panic_text};
+
 use crate::call::CallFailed;
 use crate::id::SessionId;
 use rejoin_wire::v1::PartCause;

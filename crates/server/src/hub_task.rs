@@ -197,6 +197,12 @@ impl HubTask {
                     tokio::task::spawn_blocking(move || run(session, callback));
                 }
             }
+            HubOutput::Native { session, delivery } => {
+                let natives = self.natives.pin();
+                if natives.get(&session).is_some_and(|to| to.try_send(delivery).is_err()) {
+                    tracing::warn!(%session, "a native session does not listen in time");
+                }
+            }
             HubOutput::ToZone(zone, owner, message) => self.tell_zone(zone, owner, message),
             HubOutput::OpenZone(spec) => self.open_zone(spec),
             HubOutput::DropZone(zone) => {

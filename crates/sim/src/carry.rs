@@ -1,13 +1,17 @@
 //! The server's side of the world: inputs to the hub and the zones, and what they give out, carried
 //! to where it belongs, in order. The server can crash between any two outputs.
 
-use rejoin_core::hub::{HubInput, HubOutput};
-use rejoin_core::id::{OwnerEpoch, Revision, ZoneId};
+use std::sync::Arc;
+
+use rejoin_core::exchange::Native;
+use rejoin_core::hub::{Command, HubInput, HubOutput};
+use rejoin_core::id::{CallId, OwnerEpoch, Revision, SessionId, ZoneId};
 use rejoin_core::scope::{Batch, ScopeId};
-use rejoin_core::zone::{ZoneInput, ZoneOutput};
+use rejoin_core::zone::{Delivery, ZoneInput, ZoneOutput};
 
 use crate::event::Event;
 use crate::player::{Known, Stamp};
+use crate::speech::{Verb, Wish};
 use crate::world::World;
 
 impl World {
@@ -65,6 +69,7 @@ impl World {
                 }
             }
             HubOutput::RunCallback { .. } => {}
+            HubOutput::Native { session, delivery } => self.tell_native(session, &delivery),
             HubOutput::ToZone(zone, owner, message) => {
                 let at = self.mail_time(zone, true);
                 let message = Box::new(message);
@@ -134,7 +139,7 @@ impl World {
         let incarnation = self.node.incarnation;
         match output {
             ZoneOutput::Send { link, frame, .. } => self.send_down(link.connection, &frame),
-            ZoneOutput::Native { .. } => {}
+            ZoneOutput::Native { session, delivery } => self.tell_native(session, &delivery),
             ZoneOutput::ToHub(message) => {
                 let at = self.mail_time(zone, false);
                 let message = Box::new(message);
@@ -147,6 +152,25 @@ impl World {
                 self.plan(wait, Event::JobDone { incarnation, zone, owner, job, result });
             }
             ZoneOutput::Event(event) => self.overhear(&event),
+        }
+    }
+
+    /// A session that lives in the server answers most of what it is asked, a while later.
+    fn tell_native(&mut self, session: SessionId, delivery: &Delivery) {
+        self.tell(|| format!("native {session}: {delivery:?}"));
+        let (call, answer): (CallId, Native) = match delivery {
+            Delivery::Call(call, _) => {
+                let answer = Wish { verb: Verb::Say, book: 0, number: 0, arg: 0 };
+                (*call, Arc::new(answer))
+            }
+            Delivery::Asked(call, question) => (*call, Arc::new(question.clone())),
+            _ => return,
+        };
+        if self.rng.per_mille(600) {
+            let incarnation = self.node.incarnation;
+            let command = Box::new(Command::Answer(session, call, answer));
+            let wait = self.rng.below(100_000);
+            self.plan(wait, Event::Command { incarnation, command });
         }
     }
 

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use rejoin_core::exchange::{ToHub, ToZone};
+use rejoin_core::hub::Command;
 use rejoin_core::id::{ConnectionId, JobId, OwnerEpoch, Revision, ZoneId};
 use rejoin_core::scope::ScopeId;
 use rejoin_core::zone::ZoneSpec;
@@ -75,6 +76,10 @@ pub enum Event {
         job: JobId,
         result: Bytes,
     },
+    Command {
+        incarnation: u64,
+        command: Box<Command>,
+    },
     HubWake {
         incarnation: u64,
     },
@@ -116,6 +121,7 @@ impl Event {
                 | Self::Verified { .. }
                 | Self::Admission { .. }
                 | Self::JobDone { .. }
+                | Self::Command { .. }
                 | Self::HubWake { .. }
                 | Self::ZoneWake { .. }
         )
@@ -145,6 +151,7 @@ impl Event {
             Self::Verified { .. } => "verified",
             Self::Admission { .. } => "admission",
             Self::JobDone { .. } => "job-done",
+            Self::Command { .. } => "command",
             Self::HubWake { .. } => "hub-wake",
             Self::ZoneWake { .. } => "zone-wake",
             Self::PlayerWake { .. } => "player-wake",

@@ -5,7 +5,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use rejoin_core::event::EndCause;
 use rejoin_core::exchange::{Hold, ZoneName};
-use rejoin_core::hub::{Changes, Command, HubInput, SessionConfig};
+use rejoin_core::hub::{Audience, Changes, Command, HubInput, SessionConfig};
 use rejoin_core::id::{PlayerId, SessionId, ZoneId};
 use rejoin_core::time::WallTime;
 use rejoin_wire::Encoding;
@@ -230,9 +230,18 @@ impl World {
             },
             11 => Command::OpenZone(name),
             12 if self.rng.per_mille(200) => Command::EndZone(ZoneId::of("whole", "z0")),
+            13 if self.rng.per_mille(500) => {
+                Command::Broadcast(Audience::Everybody, Bytes::from_static(&[9]))
+            }
+            13 => Command::Move(session, name, Bytes::new()),
             _ => return,
         };
         self.tell(|| format!("meddle {command:?}"));
+        self.command(command);
+    }
+
+    /// Somebody outside the zones wants something.
+    pub(crate) fn command(&mut self, command: Command) {
         self.tickets += 1;
         let ticket = self.tickets;
         self.hub(HubInput::Command { ticket, command });

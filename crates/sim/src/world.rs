@@ -175,6 +175,7 @@ impl World {
                     self.zone(zone, ZoneInput::JobDone(job, result));
                 }
             }
+            Event::Command { command, .. } => self.command(*command),
             Event::HubWake { .. } => {
                 self.node.hub_wake = None;
                 self.hub(HubInput::Wake);

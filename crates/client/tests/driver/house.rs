@@ -210,6 +210,7 @@ impl Hall {
                 HubOutput::Pause { .. }
                 | HubOutput::AskAdmission { .. }
                 | HubOutput::RunCallback { .. }
+                | HubOutput::Native { .. }
                 | HubOutput::Event(_)
                 | HubOutput::Answer { .. } => {}
             }

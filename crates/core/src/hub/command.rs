@@ -4,17 +4,18 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use rejoin_wire::v1::{Call, Message, RefusalCode, down};
+use rejoin_wire::v1::{Call, RefusalCode, down};
 
 use super::commit::{After, AfterPlayer};
 use super::deadline::Alarm;
+use super::words::too_large;
 use super::{Hub, HubOutput};
 use crate::call::{CallFailed, Calls};
 use crate::event::EndCause;
 use crate::exchange::{Hold, Native, ToZone, ZoneName};
 use crate::id::{CallId, ObjectId, PlayerId, SessionEpoch, SessionId, ZoneId};
 use crate::mark::{Mark, hit};
-use crate::session::{Flags, Identity, Latency, Place, Presence, Serializer, Session};
+use crate::session::{Flags, Latency, Presence, Serializer, Session};
 use crate::time::{Time, WallTime, millis_u32};
 
 /// How a session that the server starts begins.
@@ -52,14 +53,21 @@ pub enum Command {
     Configure(SessionId, Changes),
     /// Say something to a session, wherever it is.
     Send(SessionId, Bytes),
+    /// Say something to many sessions at once, wherever they are.
+    Broadcast(Audience, Bytes),
     /// Ask a session something, wherever it is; the answer comes with this command's ticket.
     Call(SessionId, Bytes, Duration),
     /// A native session joins a zone, opening it if need be.
     Join(SessionId, ZoneName, Bytes),
-    /// A native session leaves its zone.
+    /// A session leaves its zone.
     Part(SessionId),
+    /// A session moves to a zone, from its present one or from none, opening it if need be.
+    Move(SessionId, ZoneName, Bytes),
     /// A native session says something in its zone.
     Say(SessionId, Native),
+    /// A native session answers a call: of its zone with a value of the zone's own type, from
+    /// outside with `Bytes`.
+    Answer(SessionId, CallId, Native),
     /// Open a zone, if it is not open.
     OpenZone(ZoneName),
     /// End a zone.
@@ -68,6 +76,15 @@ pub enum Command {
     Ban(PlayerId, WallTime),
     /// Let a player in again.
     Unban(PlayerId),
+}
+
+/// Whom a broadcast reaches.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Audience {
+    /// Every session, in zones and outside.
+    Everybody,
+    /// The members of one zone.
+    Zone(ZoneId),
 }
 
 /// What came of a command.
@@ -79,6 +96,14 @@ pub enum Answer {
     Zone(ZoneId),
     /// It is done.
     Done,
+    /// A broadcast is on its way to so many sessions; it missed those that were just between two
+    /// places, or whose zone is just being opened again.
+    Told {
+        /// Sessions that hear it.
+        told: usize,
+        /// Sessions that do not.
+        missed: usize,
+    },
     /// The peer answered a call, or did not.
     Called(Result<Bytes, CallFailed>),
     /// There is no such session or zone.
@@ -171,11 +196,13 @@ impl Hub {
             Command::Join(id, name, payload) => {
                 return self.join_native(now, id, ticket, name, payload);
             }
-            Command::Part(id) => self.part_native(id),
-            Command::Say(id, message) => {
-                self.say_native(id, message);
-                Answer::Done
+            Command::Part(id) => self.part_session(id),
+            Command::Move(id, name, payload) => {
+                return self.move_session(now, id, ticket, name, payload);
             }
+            Command::Say(id, message) => self.say_native(id, message),
+            Command::Answer(id, call, message) => self.answer_native(id, call, message),
+            Command::Broadcast(to, payload) => self.broadcast(to, payload),
             Command::OpenZone(name) => match self.find_zone(now, &name, true, true) {
                 Ok(zone) => Answer::Zone(zone),
                 Err(code) => Answer::Refused(code),
@@ -214,79 +241,8 @@ impl Hub {
         }
     }
 
-    fn answer_after(&mut self, id: SessionId, ticket: u64, answer: Answer) {
+    pub(crate) fn answer_after(&mut self, id: SessionId, ticket: u64, answer: Answer) {
         self.after(id, After::Output(HubOutput::Answer { ticket, answer }));
-    }
-
-    fn start_native(&mut self, now: Time, ticket: u64, config: SessionConfig) {
-        let full = self.sessions.len() >= self.config.sessions_max;
-        let id = if full { None } else { self.next_session_id(now) };
-        let Some(id) = id else {
-            return self.push(HubOutput::Answer { ticket, answer: Answer::Full });
-        };
-        let player = config.player.unwrap_or_else(|| PlayerId(self.chance.bytes()));
-        let mut session = self.blank_session(now, player, Identity::Server, self.config.hold);
-        session.presence = Presence::Native;
-        session.serializer = Serializer::Native;
-        apply(&mut session, config.changes);
-        self.add_session(now, id, session, None);
-        self.answer_after(id, ticket, Answer::Session(id));
-    }
-
-    fn join_native(
-        &mut self,
-        now: Time,
-        id: SessionId,
-        ticket: u64,
-        name: ZoneName,
-        payload: Bytes,
-    ) {
-        let native = |s: &Session| s.presence == Presence::Native && s.ending.is_none();
-        let answer = match self.sessions.get(&id).filter(|session| native(session)) {
-            None => Answer::Unknown,
-            Some(session) if session.place != Place::Nowhere => {
-                Answer::Refused(RefusalCode::AlreadyJoined)
-            }
-            Some(_) => match self.find_zone(now, &name, true, true) {
-                Ok(zone) => {
-                    self.begin_join(now, id, zone, name, 0, payload);
-                    return self.answer_after(id, ticket, Answer::Zone(zone));
-                }
-                Err(code) => Answer::Refused(code),
-            },
-        };
-        self.push(HubOutput::Answer { ticket, answer });
-    }
-
-    fn part_native(&mut self, id: SessionId) -> Answer {
-        let Some(session) = self.sessions.get(&id) else { return Answer::Unknown };
-        match session.place {
-            Place::In(zone) => {
-                let (stay, cause) = (session.leg.stay, rejoin_wire::v1::PartCause::Asked);
-                self.tell_zone(zone, ToZone::Part { session: id, stay, cause });
-                Answer::Done
-            }
-            _ => Answer::Refused(RefusalCode::NotMember),
-        }
-    }
-
-    fn send_message(&mut self, id: SessionId, payload: Bytes) -> Answer {
-        let message = Message { payload, ..Message::default() };
-        self.say_anywhere(id, down::Body::Message(message))
-    }
-
-    /// Says something in the session's open leg, wherever that is.
-    fn say_anywhere(&mut self, id: SessionId, body: down::Body) -> Answer {
-        let Some(session) = self.sessions.get(&id) else { return Answer::Unknown };
-        match &session.place {
-            Place::Nowhere => self.say_own(id, body),
-            Place::In(zone) => {
-                let zone = *zone;
-                self.tell_zone(zone, ToZone::Say { session: id, body });
-            }
-            Place::Joining(_) => return Answer::Refused(RefusalCode::NotMember),
-        }
-        Answer::Done
     }
 
     fn open_call(
@@ -297,8 +253,11 @@ impl Hub {
         payload: Bytes,
         deadline: Duration,
     ) {
-        let Some(session) = self.sessions.get_mut(&id) else {
-            return self.push(HubOutput::Answer { ticket, answer: Answer::Unknown });
+        let refusal = too_large(&payload).then_some(Answer::Refused(RefusalCode::BadPayload));
+        let session = self.sessions.get_mut(&id).filter(|_| refusal.is_none());
+        let Some(session) = session else {
+            let answer = refusal.unwrap_or(Answer::Unknown);
+            return self.push(HubOutput::Answer { ticket, answer });
         };
         let key = Bytes::copy_from_slice(&ticket.to_be_bytes());
         let call = session.calls.get_or_insert_default().open(key, now.after(deadline));
@@ -347,7 +306,7 @@ impl Hub {
     }
 }
 
-fn apply(session: &mut Session, changes: Changes) {
+pub(super) fn apply(session: &mut Session, changes: Changes) {
     session.hold = changes.hold.unwrap_or(session.hold);
     session.permissions = changes.permissions.unwrap_or(session.permissions);
     session.disconnect_callback =

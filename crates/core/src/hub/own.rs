@@ -18,6 +18,7 @@ use crate::mark::{Mark, hit};
 use crate::outbox::{Kept, Stretch};
 use crate::session::Place;
 use crate::time::Time;
+use crate::zone::Delivery;
 
 impl Hub {
     /// Consumes a numbered frame of a session that is in no zone.
@@ -84,18 +85,27 @@ impl Hub {
         text: String,
         leg: Option<Leg>,
     ) {
+        if self.sessions.get(&id).is_some_and(|session| session.is_native()) {
+            return self.tell_native(id, Delivery::Refused(code, text));
+        }
         let leg = leg.map_or(0, Leg::to_wire);
         self.say_own(id, down::Body::Refused(Refused { to, code: code.into(), text, leg }));
     }
 
     /// Says something to a session that is in no zone.
     pub(crate) fn say_own(&mut self, id: SessionId, body: down::Body) {
+        self.say_numbered(id, |seq| {
+            shared(server_frame::Frame::Down(Down { seq, body: Some(body) }))
+        });
+    }
+
+    /// The same for whoever has the frame of that number already.
+    pub(crate) fn say_numbered(&mut self, id: SessionId, make: impl FnOnce(u64) -> SharedFrame) {
         let limits = self.config.outbox;
         let link = self.link_of(id);
         let Some(session) = self.sessions.get_mut(&id) else { return };
         session.last += 1;
-        let down = Down { seq: session.last, body: Some(body) };
-        let frame = shared(server_frame::Frame::Down(down));
+        let frame = make(session.last);
         let whole = session.outbox.keep(Kept { seq: session.last, frame: frame.clone() }, limits);
         session.outbox_dirty = true;
         self.touch(id);

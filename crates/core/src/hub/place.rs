@@ -16,6 +16,7 @@ use crate::mark::{Mark, hit};
 use crate::session::{Joining, Place, Presence};
 use crate::time::Time;
 use crate::timeline::What;
+use crate::zone::Delivery;
 
 impl Hub {
     /// Commits that a session is on its way into a zone, then asks the zone.
@@ -232,6 +233,9 @@ impl Hub {
         }
         self.set_awaiting(id, false);
         self.open_own_leg(id);
+        if self.sessions.get(&id).is_some_and(|session| session.is_native()) {
+            self.tell_native(id, Delivery::Lost);
+        }
         match self.link_of(id) {
             Some(link) if self.is_live(link.connection, link.epoch) => {
                 self.drop_connection(
@@ -331,6 +335,10 @@ impl Hub {
         let cause = session.ending.unwrap_or(EndCause::Left);
         if let Some(calls) = &session.calls {
             self.fail_calls(id, Calls::clone(calls));
+        }
+        if session.is_native() {
+            let delivery = Delivery::Ended(cause);
+            last.push(After::Output(HubOutput::Native { session: id, delivery }));
         }
         let event = Event::PlayerLeft { session: id, player: session.player, cause };
         last.push(After::Output(HubOutput::Event(event)));

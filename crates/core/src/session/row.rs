@@ -117,7 +117,7 @@ struct EntryRow {
     detail: u32,
 }
 
-const CAUSES: [EndCause; 7] = [
+const CAUSES: [EndCause; 8] = [
     EndCause::Left,
     EndCause::HoldEnded,
     EndCause::Superseded,
@@ -125,6 +125,7 @@ const CAUSES: [EndCause; 7] = [
     EndCause::Lifetime,
     EndCause::Kicked,
     EndCause::Banned,
+    EndCause::AgentFault,
 ];
 
 /// The changes that bring a session's scope up to date.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use rejoin_wire::SharedFrame;
-use rejoin_wire::v1::PartCause;
+use rejoin_wire::v1::{PartCause, RefusalCode};
 
 use super::config::ZoneConfig;
 use super::context::{Context, Effect};
@@ -16,7 +16,7 @@ use super::release::Release;
 use super::room::Room;
 use super::{State, Zone, row};
 use crate::chance::Chance;
-use crate::event::Event;
+use crate::event::{EndCause, Event};
 use crate::exchange::{Link, Native, ToHub, ToZone, ZoneName};
 use crate::id::{CallId, JobId, OwnerEpoch, Revision, SessionId, ZoneId};
 use crate::mark::{Mark, hit};
@@ -51,17 +51,31 @@ pub enum ZoneInput {
     Wake,
 }
 
-/// What a native session is told.
+/// What a native session is told. What its zone tells keeps its order, and so does what the hub
+/// tells; between the two there is none.
 #[derive(Clone, Debug)]
 pub enum Delivery {
-    /// It is a member now.
-    Joined(Bytes),
+    /// It is a member of this zone now; with what the game sends along.
+    Joined(ZoneName, Bytes),
     /// The zone says something.
     Message(Native),
-    /// The zone asks something.
+    /// The zone asks something: `Command::Answer` is due within the game's deadline.
     Call(CallId, Native),
     /// It is no member any more.
     Parted(PartCause),
+    /// The zone was opened again from its last cut and it still is a member: what was said to the
+    /// zone since that cut was never heard.
+    Rebuilt,
+    /// A join, a transfer or a message was refused.
+    Refused(RefusalCode, String),
+    /// Its zone is gone and knew nothing of it at the end: it is in no zone.
+    Lost,
+    /// Somebody outside the zones says something.
+    Sent(Bytes),
+    /// Somebody outside the zones asks something: `Command::Answer` with `Bytes` is due.
+    Asked(CallId, Bytes),
+    /// The session has ended; nothing comes after this.
+    Ended(EndCause),
 }
 
 /// What a zone gives out. The driver carries outputs out in order: a frame is in its connection's
@@ -366,7 +380,7 @@ pub(crate) fn native<M: Send + Sync + 'static>(message: M) -> Native {
     Arc::new(message)
 }
 
-fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
+pub(crate) fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
     let text = panic
         .downcast_ref::<&str>()
         .map(|text| (*text).to_owned())

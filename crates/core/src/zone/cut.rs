@@ -10,7 +10,7 @@ use bytes::Bytes;
 use rejoin_wire::SharedFrame;
 use rejoin_wire::v1::{PartCause, RungReason};
 
-use super::core::{ZoneCore, ZoneOutput};
+use super::core::{Delivery, ZoneCore, ZoneOutput};
 use super::latest::Value;
 use super::member::{Leaving, Member};
 use super::objects::{OnPart, Owned};
@@ -187,6 +187,11 @@ impl<Z: Zone> ZoneCore<Z> {
         for session in leaving {
             hit(Mark::DepartRedriven);
             self.tell_departed(session);
+        }
+        let natives = self.room.members.iter().filter(|(_, m)| m.native && m.is_active());
+        let natives: Vec<SessionId> = natives.map(|(id, _)| *id).collect();
+        for session in natives {
+            self.tell_native(session, Delivery::Rebuilt);
         }
         let awaited = self.room.members.iter().filter(|(_, m)| !m.calls.is_empty());
         let awaited: Vec<SessionId> = awaited.map(|(id, _)| *id).collect();

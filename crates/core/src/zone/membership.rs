@@ -32,6 +32,16 @@ impl<Z: Zone> ZoneCore<Z> {
             }
             ToZone::Ack { session, epoch, leg, seq } => self.acked(now, session, epoch, leg, seq),
             ToZone::Native { session, message } => self.hear_native(now, session, message),
+            ToZone::Answer { session, call, message } => {
+                self.answer_native(now, session, call, message);
+            }
+            ToZone::Broadcast { payload } => self.broadcast_words(now, payload),
+            ToZone::Transfer { session, stay, to, payload } => {
+                let here = |member: &Member| member.leg.stay == stay;
+                if self.room.active(session).is_some_and(here) {
+                    self.depart(now, session, PartCause::Transferred, Some((to, payload)), 0);
+                }
+            }
             ToZone::Say { session, body } => {
                 if self.room.active(session).is_some_and(|member| !member.native) {
                     self.room.say_to(now, session, body, &mut self.out);
@@ -147,7 +157,7 @@ impl<Z: Zone> ZoneCore<Z> {
         self.room.dirty.players.insert(admit.player);
         self.room.dirty.members.insert(session);
         if admit.native {
-            self.tell_native(session, Delivery::Joined(payload));
+            self.tell_native(session, Delivery::Joined(self.room.name.clone(), payload));
         } else {
             let joined = Joined {
                 leg: Leg::first(stay).to_wire(),

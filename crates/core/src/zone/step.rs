@@ -143,6 +143,14 @@ impl<Z: Zone> ZoneCore<Z> {
         }
     }
 
+    /// Words from outside to everybody with a client: one frame for all.
+    pub(crate) fn broadcast_words(&mut self, now: Time, payload: Bytes) {
+        if self.room.members.values().any(|member| member.is_active() && !member.native) {
+            let body = down::Body::Message(said(payload));
+            self.room.say(now, Recipients::All, None, body, &mut self.out);
+        }
+    }
+
     fn latest(&mut self, now: Time, key: String, message: Option<Spoken<Z::Out>>) {
         let payload = message.as_ref().map(|message| message.payload.clone());
         let body = down::Body::Message(Said {

@@ -14,7 +14,7 @@ use rejoin_wire::v1::{
 
 use super::Zone;
 use super::context::Sender;
-use super::core::{ZoneCore, ZoneOutput};
+use super::core::{Delivery, ZoneCore, ZoneOutput};
 use super::member::Resyncing;
 use super::message::{BadPayload, Message};
 use crate::call::CallFailed;
@@ -122,15 +122,41 @@ impl<Z: Zone> ZoneCore<Z> {
             return;
         };
         let from = Sender { session, player: member.player, number: 0, wants_reply: false };
-        let Ok(message) = Arc::downcast::<Z::In>(message) else {
-            hit(Mark::BadPayload);
+        match value_of::<Z::In>(message) {
+            Ok(message) => {
+                self.step(now, Some((session, 0)), |game, ctx| game.on_message(ctx, from, message));
+            }
+            Err(BadPayload(text)) => {
+                hit(Mark::BadPayload);
+                self.tell_native(session, Delivery::Refused(RefusalCode::BadPayload, text));
+            }
+        }
+    }
+
+    /// A native member answers a call of this zone.
+    pub(crate) fn answer_native(
+        &mut self,
+        now: Time,
+        session: SessionId,
+        call: CallId,
+        message: Native,
+    ) {
+        let Some(member) = self.room.active_mut(session).filter(|member| member.native) else {
             return;
         };
-        // A value that its sender still holds is copied by way of its bytes.
-        let message = Arc::try_unwrap(message).or_else(|shared| decode::<Z::In>(shared.encode()));
-        if let Ok(message) = message {
-            self.step(now, Some((session, 0)), |game, ctx| game.on_message(ctx, from, message));
-        }
+        let Some(open) = member.calls.answer(call) else {
+            hit(Mark::CallUnknown);
+            self.unknown_answers += 1;
+            return;
+        };
+        hit(Mark::CallAnswered);
+        self.room.dirty.any = true;
+        self.room.dirty.members.insert(session);
+        let answer = value_of::<Z::In>(message).map_err(|_| CallFailed::BadPayload);
+        self.step(now, Some((session, 0)), |game, ctx| {
+            game.on_answer(ctx, session, open.key, answer);
+        });
+        self.tell_awaiting(session);
     }
 
     pub(crate) fn hear_loose(
@@ -321,6 +347,19 @@ impl<Z: Zone> ZoneCore<Z> {
         let open = self.room.members.get(&session).is_some_and(|m| !m.calls.is_empty());
         self.out.push(ZoneOutput::ToHub(ToHub::Awaiting { session, open }));
     }
+}
+
+/// A value of a native session as the zone's own type; one that its sender still holds is copied by
+/// way of its bytes.
+fn value_of<M: Message>(value: Native) -> Result<M, BadPayload> {
+    let Ok(value) = Arc::downcast::<M>(value) else {
+        let text = format!("the zone takes values of {}", std::any::type_name::<M>());
+        return Err(BadPayload(text));
+    };
+    Arc::try_unwrap(value).or_else(|shared| {
+        let bytes = catch_unwind(AssertUnwindSafe(|| shared.encode()));
+        decode(bytes.map_err(|_| BadPayload("the encoder panicked".to_owned()))?)
+    })
 }
 
 /// Reads a payload with the game's own code; a panic in it is no message, and touches nothing.

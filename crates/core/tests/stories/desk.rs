@@ -245,6 +245,9 @@ impl Desk {
                 HubOutput::RunCallback { session, callback } => {
                     self.callbacks.push((session, callback));
                 }
+                HubOutput::Native { session, delivery } => {
+                    self.natives.push((session, told(&delivery)));
+                }
                 HubOutput::ToZone(id, owner, message) => self.tell_zone(id, owner, message),
                 HubOutput::OpenZone(spec) => self.to_open.push_back(*spec),
                 HubOutput::DropZone(id) => drop(self.zones.remove(&id)),
@@ -386,9 +389,15 @@ fn told(delivery: &Delivery) -> String {
         value.downcast_ref::<plaza::Text>().expect("the zone's own type").0.clone()
     };
     match delivery {
-        Delivery::Joined(_) => "joined".to_owned(),
+        Delivery::Joined(..) => "joined".to_owned(),
         Delivery::Message(message) => text(message),
-        Delivery::Call(_, message) => format!("call {}", text(message)),
+        Delivery::Call(call, message) => format!("call {call} {}", text(message)),
         Delivery::Parted(cause) => format!("parted {cause:?}"),
+        Delivery::Rebuilt => "rebuilt".to_owned(),
+        Delivery::Refused(code, _) => format!("refused {code:?}"),
+        Delivery::Lost => "lost".to_owned(),
+        Delivery::Sent(payload) => format!("sent {}", String::from_utf8_lossy(payload)),
+        Delivery::Asked(_, payload) => format!("asked {}", String::from_utf8_lossy(payload)),
+        Delivery::Ended(cause) => format!("ended {}", cause.label()),
     }
 }

@@ -10,6 +10,7 @@ mod deadlines;
 mod durable;
 mod frames;
 mod identity;
+mod natives;
 mod numbers;
 mod outside;
 mod sessions;

@@ -1,0 +1,214 @@
+//! Sessions that live in the server: what they are asked, what they are told of their zone's end,
+//! and words from outside to many at once.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use rejoin_core::call::CallFailed;
+use rejoin_core::event::EndCause;
+use rejoin_core::exchange::Native;
+use rejoin_core::hub::{Answer, Audience, Command, SessionConfig};
+use rejoin_core::id::{CallId, SessionId, ZoneId};
+use rejoin_core::wire::Bytes;
+use rejoin_core::wire::v1::RefusalCode;
+
+use crate::desk::plaza::Text;
+use crate::desk::{Desk, zone};
+
+const SECOND: Duration = Duration::from_millis(1_000);
+
+fn start(desk: &mut Desk, kind: &str) -> SessionId {
+    let Some(Answer::Session(npc)) = desk.command(Command::StartSession(SessionConfig::default()))
+    else {
+        panic!("there is room")
+    };
+    desk.command(Command::Join(npc, zone(kind), "".into()));
+    told(desk);
+    npc
+}
+
+fn text(text: &str) -> Native {
+    Arc::new(Text(text.to_owned()))
+}
+
+fn told(desk: &mut Desk) -> Vec<String> {
+    std::mem::take(&mut desk.natives).into_iter().map(|(_, said)| said).collect()
+}
+
+#[test]
+fn a_native_session_answers_its_zone() {
+    let mut desk = Desk::plain();
+    let npc = start(&mut desk, "plaza");
+    desk.command(Command::Say(npc, text("call ready?")));
+    assert_eq!(told(&mut desk), ["call 1 ready?"]);
+    let answer = |text| Command::Answer(npc, CallId(1), text);
+    assert_eq!(desk.command(answer(text("yes"))), Some(Answer::Done));
+    assert_eq!(told(&mut desk), ["answer ready? yes"]);
+    // A second answer is counted and changes nothing; a wrong type is told to the game.
+    desk.command(answer(text("yes")));
+    assert_eq!(desk.counts("plaza").unknown_answers, 1);
+    desk.command(Command::Say(npc, text("call again?")));
+    desk.command(Command::Answer(npc, CallId(2), Arc::new(7_u32)));
+    assert_eq!(told(&mut desk), ["call 2 again?", "answer again? BadPayload"]);
+}
+
+#[test]
+fn an_answer_that_is_committed_is_not_asked_for_again() {
+    let mut desk = Desk::plain();
+    let npc = start(&mut desk, "plaza");
+    desk.command(Command::Say(npc, text("call ready?")));
+    desk.command(Command::Answer(npc, CallId(1), text("yes")));
+    desk.crash();
+    desk.restart();
+    told(&mut desk);
+    desk.wait(2_000);
+    assert!(told(&mut desk).is_empty(), "the call is closed and does not time out");
+}
+
+#[test]
+fn a_native_session_is_sent_to_and_asked_from_outside() {
+    let mut desk = Desk::plain();
+    for kind in ["plaza", "memory"] {
+        let npc = start(&mut desk, kind);
+        assert_eq!(desk.command(Command::Send(npc, "psst".into())), Some(Answer::Done));
+        let ticket = desk.order(Command::Call(npc, "how?".into(), SECOND));
+        assert_eq!(told(&mut desk), ["sent psst", "asked how?"]);
+        let call = CallId(CallId::HUB | 1);
+        let fine: Native = Arc::new(Bytes::from_static(b"fine"));
+        assert_eq!(desk.command(Command::Answer(npc, call, fine.clone())), Some(Answer::Done));
+        assert_eq!(desk.answers[&ticket], Answer::Called(Ok("fine".into())));
+        let late = desk.command(Command::Answer(npc, call, fine));
+        assert_eq!(late, Some(Answer::Refused(RefusalCode::UnknownCall)));
+        let silent = desk.order(Command::Call(npc, "and?".into(), SECOND));
+        desk.wait(1_000);
+        assert_eq!(desk.answers[&silent], Answer::Called(Err(CallFailed::Timeout)));
+        told(&mut desk);
+    }
+}
+
+#[test]
+fn a_native_session_learns_that_its_zone_was_rebuilt() {
+    let mut desk = Desk::plain();
+    let npc = start(&mut desk, "plaza");
+    desk.command(Command::Say(npc, text("panic")));
+    assert_eq!(told(&mut desk), ["rebuilt"]);
+    desk.command(Command::Say(npc, text("say here")));
+    assert_eq!(told(&mut desk), ["here"], "it is a member as before");
+}
+
+#[test]
+fn a_native_session_learns_that_its_zone_forgot_it_or_closed() {
+    let mut desk = Desk::plain();
+    let npc = start(&mut desk, "memory");
+    // Never saved: the next incarnation knows nothing of its member.
+    desk.command(Command::Say(npc, text("panic")));
+    assert_eq!(told(&mut desk), ["lost"]);
+    let spoken = desk.command(Command::Say(npc, text("say hello?")));
+    assert_eq!(spoken, Some(Answer::Refused(RefusalCode::NotMember)));
+    desk.command(Command::Join(npc, zone("plaza"), "".into()));
+    for _ in 0..4 {
+        desk.command(Command::Say(npc, text("panic")));
+    }
+    let heard = told(&mut desk);
+    assert_eq!(heard.last().map(String::as_str), Some("parted ZoneFault"), "{heard:?}");
+}
+
+#[test]
+fn a_native_session_learns_that_it_was_refused() {
+    let mut desk = Desk::plain();
+    let npc = start(&mut desk, "plaza");
+    desk.command(Command::Part(npc));
+    told(&mut desk);
+    desk.command(Command::Join(npc, zone("plaza"), "deny".into()));
+    assert_eq!(told(&mut desk), ["refused JoinDenied"]);
+    desk.command(Command::Join(npc, zone("plaza"), "panic".into()));
+    assert_eq!(told(&mut desk), ["refused ZoneFault"]);
+    desk.command(Command::Join(npc, zone("plaza"), "".into()));
+    told(&mut desk);
+    desk.command(Command::Say(npc, Arc::new(7_u32)));
+    assert_eq!(told(&mut desk), ["refused BadPayload"]);
+}
+
+#[test]
+fn the_end_of_a_native_session_is_told_to_it_last() {
+    let mut desk = Desk::plain();
+    let npc = start(&mut desk, "plaza");
+    desk.command(Command::EndSession(npc, EndCause::AgentFault));
+    assert_eq!(told(&mut desk), ["parted SessionEnded", "ended agent_fault"]);
+}
+
+#[test]
+fn sessions_are_moved_from_outside_into_a_zone_and_on_to_the_next() {
+    let mut desk = Desk::plain();
+    desk.login("ann");
+    desk.take("ann");
+    let ann = desk.id("ann");
+    let to = |kind| Command::Move(ann, zone(kind), "".into());
+    assert_eq!(desk.command(to("plaza")), Some(Answer::Zone(ZoneId::of("plaza", "p"))));
+    assert_eq!(desk.take("ann"), ["in plaza/p".to_owned(), format!("joined {ann}")]);
+    assert_eq!(desk.command(to("memory")), Some(Answer::Zone(ZoneId::of("memory", "p"))));
+    let heard = desk.take("ann");
+    assert_eq!(heard.last(), Some(&format!("joined {ann}")), "{heard:?}");
+    assert_eq!((desk.members("plaza"), desk.members("memory")), (0, 1));
+    assert_eq!(desk.command(to("nowhere")), Some(Answer::Refused(RefusalCode::UnknownZone)));
+    assert_eq!(desk.command(Command::Part(ann)), Some(Answer::Done));
+    assert_eq!(desk.members("memory"), 0);
+    desk.join("ann", "plaza");
+    desk.assert_plays("ann");
+}
+
+#[test]
+fn a_broadcast_reaches_everybody_once_wherever_they_are() {
+    let mut desk = Desk::with_plaza(&["ann", "bob"]);
+    for name in ["cid", "dan"] {
+        desk.login(name);
+        desk.take(name);
+    }
+    let npc = start(&mut desk, "memory");
+    desk.hush();
+    desk.cut("bob");
+    desk.sent.clear();
+    let all = desk.command(Command::Broadcast(Audience::Everybody, "news".into()));
+    assert_eq!(all, Some(Answer::Told { told: 5, missed: 0 }));
+    desk.resume("bob");
+    for name in ["ann", "bob", "cid", "dan"] {
+        let heard = desk.take(name);
+        assert_eq!(heard.iter().filter(|said| *said == "news").count(), 1, "{name}: {heard:?}");
+    }
+    assert_eq!(told(&mut desk), ["sent news"]);
+    let frames = desk.sent.iter().filter(|(_, frame)| contains(frame.protobuf(), b"news"));
+    let first = desk.sent.iter().find(|(_, frame)| contains(frame.protobuf(), b"news"));
+    let (_, first) = first.expect("ann's at least");
+    assert_eq!(frames.clone().count(), 2, "ann live, bob replayed");
+    let same = |frame: &Bytes| frame.as_ptr() == first.protobuf().as_ptr();
+    assert!(frames.clone().all(|(_, frame)| same(frame.protobuf())), "encoded once");
+    let _ = npc;
+}
+
+#[test]
+fn a_broadcast_to_a_zone_reaches_its_members_only_and_says_whom_it_missed() {
+    let mut desk = Desk::with_plaza(&["ann"]);
+    desk.login("bob");
+    desk.take("bob");
+    let plaza = Audience::Zone(ZoneId::of("plaza", "p"));
+    let one = desk.command(Command::Broadcast(plaza, "here".into()));
+    assert_eq!(one, Some(Answer::Told { told: 1, missed: 0 }));
+    assert_eq!(desk.take("ann"), ["here"]);
+    assert!(desk.take("bob").is_empty());
+    desk.hold_zones = true;
+    desk.join("bob", "busy");
+    let all = desk.command(Command::Broadcast(Audience::Everybody, "again".into()));
+    assert_eq!(all, Some(Answer::Told { told: 1, missed: 1 }));
+    let nowhere = Audience::Zone(ZoneId(1));
+    assert_eq!(desk.command(Command::Broadcast(nowhere, "x".into())), Some(Answer::Unknown));
+    let huge = Bytes::from(vec![0; 1 << 20]);
+    let refused = Some(Answer::Refused(RefusalCode::BadPayload));
+    assert_eq!(desk.command(Command::Broadcast(plaza, huge.clone())), refused);
+    let ann = desk.id("ann");
+    assert_eq!(desk.command(Command::Send(ann, huge.clone())), refused);
+    assert_eq!(desk.command(Command::Call(ann, huge, SECOND)), refused);
+}
+
+fn contains(bytes: &Bytes, part: &[u8]) -> bool {
+    bytes.windows(part.len()).any(|window| window == part)
+}
