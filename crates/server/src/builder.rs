@@ -169,7 +169,7 @@ impl ServerBuilder {
     /// connect before [`Server::listen`].
     ///
     /// # Errors
-    /// The system gives no randomness or no threads.
+    /// The system gives no randomness or no threads, or the store cannot be read.
     pub fn start(mut self) -> Result<Server, StartError> {
         let seed = || -> Result<[u8; 32], StartError> {
             let mut seed = [0; 32];
@@ -202,7 +202,8 @@ impl ServerBuilder {
             zones::start(self.zone_threads, &around, &mut Chance::from_seed(seed()?))?;
         drop(around);
 
-        let recovered = ledger::recover(self.store.as_mut());
+        let recovered =
+            ledger::recover(self.store.as_mut()).map_err(|error| StartError(error.to_string()))?;
         let (hub, damaged) = Hub::open(clock.now(), wall(), self.config, seed()?, recovered);
         for (session, text) in damaged {
             tracing::error!(%session, text, "a session could not be read; it is kept as it is");

@@ -9,7 +9,7 @@ use rejoin_core::hub::{HubInput, Recovered};
 use rejoin_core::id::ZoneId;
 use rejoin_core::scope::{Batch, ScopeId};
 use rejoin_core::zone::{ZoneSpec, name_of};
-use rejoin_store::Store;
+use rejoin_store::{Outcome, Store, StoreError};
 
 use crate::mailbox::InnerDoor;
 use crate::zones::{Depth, ToThread, ZoneDoors};
@@ -22,22 +22,34 @@ pub(crate) enum Entry {
     Stop,
 }
 
+/// Scopes that are opened in one commit.
+const OPEN_AT_ONCE: usize = 4_096;
+
 /// Where entries are put.
 pub(crate) type LedgerDoor = Sender<Entry>;
 
 /// Everything the hub starts from. Opening a scope shuts out whoever had it before.
-pub(crate) fn recover(store: &mut dyn Store) -> Recovered {
-    let mut recovered = Recovered { hub: store.open(ScopeId::Hub), ..Recovered::default() };
-    for scope in store.scopes() {
-        match scope {
-            ScopeId::Hub => {}
-            ScopeId::Session(id) => recovered.sessions.push((id, store.open(scope))),
-            ScopeId::Player(id) => recovered.players.push((id, store.open(scope))),
-            // The zone's own opening raises its owner again; here only its name is wanted.
-            ScopeId::Zone(_) => recovered.zones.extend(name_of(&store.open(scope).rows)),
+///
+/// # Errors
+/// The store cannot be read.
+pub(crate) fn recover(store: &mut dyn Store) -> Result<Recovered, StoreError> {
+    let hub = store.open_one(ScopeId::Hub)?;
+    let mut recovered = Recovered { hub, ..Recovered::default() };
+    let scopes = store.scopes(None)?;
+    for some in scopes.chunks(OPEN_AT_ONCE) {
+        let some: Vec<ScopeId> = some.iter().copied().filter(|it| *it != ScopeId::Hub).collect();
+        for (scope, found) in some.iter().zip(store.open(&some)?) {
+            match (*scope, found) {
+                (ScopeId::Session(id), Ok(opened)) => recovered.sessions.push((id, opened)),
+                (ScopeId::Player(id), Ok(opened)) => recovered.players.push((id, opened)),
+                // The zone's own opening raises its owner again; here only its name is wanted.
+                (ScopeId::Zone(_), Ok(opened)) => recovered.zones.extend(name_of(&opened.rows)),
+                (ScopeId::Hub, Ok(_)) => {}
+                (_, Err(damaged)) => tracing::error!("{damaged}"),
+            }
         }
     }
-    recovered
+    Ok(recovered)
 }
 
 /// Starts the thread.
@@ -69,9 +81,10 @@ struct Ledger {
 
 impl Ledger {
     fn commit(&mut self, batch: &Batch) {
-        if let Err(refused) = self.store.apply(batch) {
+        let outcome = self.store.apply(batch);
+        if outcome != Outcome::Committed {
             // A fenced writer is done for anyway; for anybody else this is a bug worth a loud word.
-            return tracing::error!(scope = ?batch.scope, %refused, "a batch was not applied");
+            return tracing::error!(scope = ?batch.scope, %outcome, "a batch was not applied");
         }
         match batch.scope {
             ScopeId::Zone(zone) => {
@@ -86,7 +99,9 @@ impl Ledger {
 
     fn open_zone(&mut self, spec: Box<ZoneSpec>, depth: Depth) {
         let zone = spec.id;
-        let opened = self.store.open(ScopeId::Zone(zone));
-        self.zones.send(zone, ToThread::Open(spec, opened, depth));
+        match self.store.open_one(ScopeId::Zone(zone)) {
+            Ok(opened) => self.zones.send(zone, ToThread::Open(spec, opened, depth)),
+            Err(error) => tracing::error!(%zone, %error, "a zone could not be opened"),
+        }
     }
 }

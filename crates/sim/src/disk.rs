@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use rejoin_core::id::{OwnerEpoch, Revision, ZoneId};
 use rejoin_core::scope::{Batch, Opened, ScopeId};
-use rejoin_store::{Memory, Store};
+use rejoin_store::{Memory, Outcome, Store};
 
 use crate::rng::Rng;
 
@@ -38,7 +38,8 @@ impl Disk {
         let due = |batch: &Batch| batch.owner == owner && batch.revision <= revision;
         while queue.front().is_some_and(|(batch, _)| due(batch)) {
             let Some((batch, _)) = queue.pop_front() else { break };
-            done = batch.revision == revision && self.store.apply(&batch).is_ok();
+            let outcome = self.store.apply(&batch);
+            done = batch.revision == revision && outcome == Outcome::Committed;
             self.commits += 1;
         }
         if queue.is_empty() {
@@ -50,7 +51,8 @@ impl Disk {
     /// Opens a scope: what was on its way either landed before or never will.
     pub fn open(&mut self, scope: ScopeId, rng: &mut Rng) -> Opened {
         self.land_some(scope, rng);
-        self.store.open(scope)
+        // Memory neither fills up nor rots.
+        self.store.open_one(scope).unwrap_or_default()
     }
 
     /// A scope that is gone with its process.
@@ -75,7 +77,7 @@ impl Disk {
     /// All scopes there are.
     #[must_use]
     pub fn scopes(&self) -> Vec<ScopeId> {
-        self.store.scopes()
+        self.store.scopes(None).unwrap_or_default()
     }
 
     fn land_some(&mut self, scope: ScopeId, rng: &mut Rng) {
@@ -83,7 +85,7 @@ impl Disk {
         let landed = rng.below(queue.len() as u64 + 1) as usize;
         for (batch, _) in queue.iter().take(landed) {
             // Whatever refuses one batch refuses all after it.
-            if self.store.apply(batch).is_err() {
+            if self.store.apply(batch) != Outcome::Committed {
                 break;
             }
         }

@@ -2,61 +2,88 @@
 //!
 //! A store applies whole batches or nothing, checks the owner's epoch and the revision where it
 //! writes, and raises the owner's epoch whenever a scope is opened: whoever had it before can write
-//! nothing any more. [`memory::Memory`] keeps everything for as long as the process lives.
+//! nothing any more. [`memory::Memory`] keeps everything for as long as the process lives. All
+//! stores pass one suite, `contract`.
 
+#[cfg(feature = "contract")]
+pub mod contract;
+#[cfg(feature = "contract")]
+pub mod faulty;
 pub mod memory;
+pub mod outcome;
+pub mod print;
 
-use std::fmt;
-
-use rejoin_core::id::{OwnerEpoch, Revision};
 use rejoin_core::scope::{Batch, Opened, ScopeId};
 
 pub use memory::Memory;
+pub use outcome::{Damaged, Outcome, StoreError};
 
-/// Why a batch was not applied. Nothing of it was.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Refused {
-    /// Another owner has opened the scope since.
-    Fenced {
-        /// Who owns it.
-        owner: OwnerEpoch,
-    },
-    /// The scope stands at another revision than the batch builds on: its writer has a bug, or the
-    /// batch had been applied before.
-    OutOfOrder {
-        /// Where it stands.
-        revision: Revision,
-    },
-    /// A value is larger than a row may be.
-    TooLarge {
-        /// How large.
-        bytes: usize,
-    },
+/// The kinds of scope, to list them by.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum ScopeKind {
+    /// The hub's own.
+    Hub,
+    /// Sessions.
+    Session,
+    /// Zones.
+    Zone,
+    /// Players.
+    Player,
 }
 
-impl fmt::Display for Refused {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Fenced { owner } => write!(f, "the scope belongs to owner {owner} now"),
-            Self::OutOfOrder { revision } => write!(f, "the scope stands at revision {revision}"),
-            Self::TooLarge { bytes } => write!(f, "a value of {bytes} bytes does not fit in a row"),
+impl ScopeKind {
+    /// All of them, in the order in which scopes are listed.
+    pub const ALL: [Self; 4] = [Self::Hub, Self::Session, Self::Zone, Self::Player];
+
+    /// The kind of a scope.
+    #[must_use]
+    pub fn of(scope: ScopeId) -> Self {
+        match scope {
+            ScopeId::Hub => Self::Hub,
+            ScopeId::Session(_) => Self::Session,
+            ScopeId::Zone(_) => Self::Zone,
+            ScopeId::Player(_) => Self::Player,
         }
     }
 }
 
-impl std::error::Error for Refused {}
-
-/// The contract of every store.
+/// The contract of every store. A store belongs to one process: which one, it is told when it is
+/// made.
 pub trait Store {
-    /// Opens a scope for a new owner, making it if there is none. Earlier owners are fenced.
-    fn open(&mut self, scope: ScopeId) -> Opened;
-
-    /// Applies a batch, whole or not at all.
+    /// Opens scopes for a new owner, making those that there are not. Earlier owners are fenced.
+    /// A scope that is damaged is set aside as it was found and reported, and the others are opened.
     ///
     /// # Errors
-    /// Says why nothing was applied.
-    fn apply(&mut self, batch: &Batch) -> Result<(), Refused>;
+    /// Nothing can be opened; nothing was.
+    fn open(&mut self, scopes: &[ScopeId]) -> Result<Vec<Result<Opened, Damaged>>, StoreError>;
 
-    /// All scopes there are, in order.
-    fn scopes(&self) -> Vec<ScopeId>;
+    /// Commits many batches at once. Each is applied whole or not at all, in this order within a
+    /// scope, and one that is refused leaves the others alone. There is one outcome for each batch,
+    /// in the order of the batches. What ends [`Outcome::Committed`] is durable.
+    ///
+    /// A batch that comes again from its owner changes nothing and is told to be committed.
+    fn commit(&mut self, group: &[Batch]) -> Vec<Outcome>;
+
+    /// All scopes there are, or those of a kind, in order.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    fn scopes(&self, kind: Option<ScopeKind>) -> Result<Vec<ScopeId>, StoreError>;
+
+    /// Opens one scope.
+    ///
+    /// # Errors
+    /// It cannot be opened, or is damaged.
+    fn open_one(&mut self, scope: ScopeId) -> Result<Opened, StoreError> {
+        match self.open(&[scope])?.pop() {
+            Some(Ok(opened)) => Ok(opened),
+            Some(Err(damaged)) => Err(StoreError::Damaged(damaged)),
+            None => Err(StoreError::Unreadable("the store gave no answer".to_owned())),
+        }
+    }
+
+    /// Commits one batch.
+    fn apply(&mut self, batch: &Batch) -> Outcome {
+        self.commit(std::slice::from_ref(batch)).pop().unwrap_or(Outcome::Unknown)
+    }
 }

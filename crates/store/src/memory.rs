@@ -1,18 +1,21 @@
 //! The store that lives as long as its process: ordered maps, nothing else. It is also what the
 //! simulator puts its delays, crashes and losses around.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
 use rejoin_core::id::{OwnerEpoch, Revision};
 use rejoin_core::scope::{Batch, Change, Opened, ROW_BYTES_MAX, ScopeId};
 
-use crate::{Refused, Store};
+use crate::print::{self, Print};
+use crate::{Damaged, Outcome, ScopeKind, Store, StoreError};
 
 #[derive(Clone, Debug, Default)]
 struct Scope {
     owner: OwnerEpoch,
     revision: Revision,
+    /// Of the last batch.
+    print: Print,
     rows: BTreeMap<Bytes, Bytes>,
 }
 
@@ -20,6 +23,61 @@ struct Scope {
 #[derive(Clone, Debug, Default)]
 pub struct Memory {
     scopes: BTreeMap<ScopeId, Scope>,
+}
+
+/// What is to be done with a batch, given where its scope stands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Verdict {
+    /// It is the next one.
+    Apply,
+    /// Nothing is to be done.
+    Answer(Outcome),
+}
+
+/// Where a scope stands: owner, revision, and the fingerprint of its last batch.
+pub(crate) type Standing = (OwnerEpoch, Revision, Print);
+
+/// For each batch of a group, whether it or a later one deletes its scope.
+pub(crate) fn doomed(group: &[Batch]) -> Vec<bool> {
+    let mut ending = BTreeSet::new();
+    let mut doomed = vec![false; group.len()];
+    for (batch, is_doomed) in group.iter().zip(&mut doomed).rev() {
+        if batch.delete_scope {
+            ending.insert(batch.scope);
+        }
+        *is_doomed = ending.contains(&batch.scope);
+    }
+    doomed
+}
+
+/// Judges a batch, the same way in every store.
+pub(crate) fn judge(batch: &Batch, known: Option<Standing>, is_doomed: bool) -> Verdict {
+    let largest = batch.changes.iter().map(|change| match change {
+        Change::Put(_, value) => value.len(),
+        Change::Delete(_) | Change::DeletePrefix(_) => 0,
+    });
+    let largest = largest.max().unwrap_or(0);
+    let outcome = match known {
+        // The last word on the scope has been said, maybe by this very group: nothing would be left.
+        None if is_doomed => Outcome::Committed,
+        None if batch.revision != Revision(1) => Outcome::OutOfOrder { revision: Revision(0) },
+        Some((owner, ..)) if owner != batch.owner => Outcome::Fenced { owner },
+        // An owner writes in order, so what lies behind is its own, sent again.
+        Some((_, revision, _)) if batch.revision < revision => Outcome::Committed,
+        Some((_, revision, print)) if batch.revision == revision => {
+            if print == print::of_batch(batch) {
+                Outcome::Committed
+            } else {
+                Outcome::OutOfOrder { revision }
+            }
+        }
+        Some((_, revision, _)) if batch.revision != revision.next() => {
+            Outcome::OutOfOrder { revision }
+        }
+        _ if largest > ROW_BYTES_MAX => Outcome::TooLarge { bytes: largest },
+        _ => return Verdict::Apply,
+    };
+    Verdict::Answer(outcome)
 }
 
 impl Memory {
@@ -35,10 +93,8 @@ impl Memory {
         let bytes = self.scopes.values().flat_map(|scope| &scope.rows);
         (rows, bytes.map(|(key, value)| key.len() + value.len()).sum())
     }
-}
 
-impl Store for Memory {
-    fn open(&mut self, scope: ScopeId) -> Opened {
+    fn open_scope(&mut self, scope: ScopeId) -> Opened {
         let known = self.scopes.entry(scope).or_default();
         known.owner = OwnerEpoch(known.owner.0 + 1);
         Opened {
@@ -48,32 +104,20 @@ impl Store for Memory {
         }
     }
 
-    fn apply(&mut self, batch: &Batch) -> Result<(), Refused> {
-        let fresh = Scope { owner: batch.owner, ..Scope::default() };
-        let known = match self.scopes.get(&batch.scope) {
-            Some(known) => known,
-            None if batch.revision == Revision(1) => &fresh,
-            None => return Err(Refused::OutOfOrder { revision: Revision(0) }),
-        };
-        if known.owner != batch.owner {
-            return Err(Refused::Fenced { owner: known.owner });
-        }
-        if known.revision.next() != batch.revision {
-            return Err(Refused::OutOfOrder { revision: known.revision });
-        }
-        for change in &batch.changes {
-            if let Change::Put(_, value) = change
-                && value.len() > ROW_BYTES_MAX
-            {
-                return Err(Refused::TooLarge { bytes: value.len() });
-            }
+    fn commit_one(&mut self, batch: &Batch, is_doomed: bool) -> Outcome {
+        let known = self.scopes.get(&batch.scope);
+        let known = known.map(|known| (known.owner, known.revision, known.print));
+        if let Verdict::Answer(outcome) = judge(batch, known, is_doomed) {
+            return outcome;
         }
         if batch.delete_scope {
             self.scopes.remove(&batch.scope);
-            return Ok(());
+            return Outcome::Committed;
         }
-        let known = self.scopes.entry(batch.scope).or_insert(fresh);
+        let known = self.scopes.entry(batch.scope).or_default();
+        known.owner = batch.owner;
         known.revision = batch.revision;
+        known.print = print::of_batch(batch);
         for change in &batch.changes {
             match change {
                 Change::Put(key, value) => drop(known.rows.insert(key.clone(), value.clone())),
@@ -83,79 +127,23 @@ impl Store for Memory {
                 }
             }
         }
-        Ok(())
-    }
-
-    fn scopes(&self) -> Vec<ScopeId> {
-        self.scopes.keys().copied().collect()
+        Outcome::Committed
     }
 }
 
-#[cfg(test)]
-mod tests {
-    //! Whole or nothing, fenced and in order.
-    use super::*;
-    use rejoin_core::id::SessionId;
-
-    const SCOPE: ScopeId = ScopeId::Session(SessionId(7));
-
-    fn batch(owner: u64, revision: u64, changes: Vec<Change>) -> Batch {
-        let (owner, revision) = (OwnerEpoch(owner), Revision(revision));
-        Batch { scope: SCOPE, owner, revision, changes, delete_scope: false }
+impl Store for Memory {
+    fn open(&mut self, scopes: &[ScopeId]) -> Result<Vec<Result<Opened, Damaged>>, StoreError> {
+        Ok(scopes.iter().map(|scope| Ok(self.open_scope(*scope))).collect())
     }
 
-    fn put(key: &'static str, value: &'static str) -> Change {
-        Change::Put(Bytes::from_static(key.as_bytes()), Bytes::from_static(value.as_bytes()))
+    fn commit(&mut self, group: &[Batch]) -> Vec<Outcome> {
+        let doomed = doomed(group);
+        let judged = group.iter().zip(doomed);
+        judged.map(|(batch, is_doomed)| self.commit_one(batch, is_doomed)).collect()
     }
 
-    #[test]
-    fn a_first_batch_creates_its_scope_and_a_gap_does_not() {
-        let mut store = Memory::default();
-        let gap = Err(Refused::OutOfOrder { revision: Revision(0) });
-        assert_eq!(store.apply(&batch(1, 2, vec![])), gap);
-        assert_eq!(store.apply(&batch(1, 1, vec![put("a", "1")])), Ok(()));
-        assert_eq!(store.open(SCOPE).rows.len(), 1);
-    }
-
-    #[test]
-    fn an_owner_that_was_overtaken_can_write_nothing() {
-        let mut store = Memory::default();
-        let owner = store.open(SCOPE).owner;
-        store.apply(&batch(owner.0, 1, vec![put("a", "1")])).expect("the owner writes");
-        let next = store.open(SCOPE);
-        assert_eq!((next.owner.0, next.revision), (owner.0 + 1, Revision(1)));
-        let late = store.apply(&batch(owner.0, 2, vec![put("a", "2")]));
-        assert_eq!(late, Err(Refused::Fenced { owner: next.owner }));
-        assert_eq!(store.open(SCOPE).rows, next.rows);
-    }
-
-    #[test]
-    fn a_batch_that_came_before_changes_nothing_again() {
-        let mut store = Memory::default();
-        let first = batch(1, 1, vec![put("a", "1")]);
-        store.apply(&first).expect("in order");
-        assert_eq!(store.apply(&first), Err(Refused::OutOfOrder { revision: Revision(1) }));
-    }
-
-    #[test]
-    fn prefixes_and_whole_scopes_can_be_deleted() {
-        let mut store = Memory::default();
-        let rows = vec![put("cut/1", "x"), put("cut/2", "y"), put("base/1", "z")];
-        store.apply(&batch(1, 1, rows)).expect("in order");
-        let prefix = Change::DeletePrefix(Bytes::from_static(b"cut/"));
-        store.apply(&batch(1, 2, vec![prefix])).expect("in order");
-        assert_eq!(store.size().0, 1);
-        let last = Batch { delete_scope: true, ..batch(1, 3, vec![]) };
-        store.apply(&last).expect("in order");
-        assert_eq!(store.scopes(), vec![]);
-    }
-
-    #[test]
-    fn a_value_that_does_not_fit_is_refused_whole() {
-        let mut store = Memory::default();
-        let large = Change::Put(Bytes::new(), Bytes::from(vec![0; ROW_BYTES_MAX + 1]));
-        let refused = store.apply(&batch(1, 1, vec![put("a", "1"), large]));
-        assert_eq!(refused, Err(Refused::TooLarge { bytes: ROW_BYTES_MAX + 1 }));
-        assert_eq!(store.scopes(), vec![]);
+    fn scopes(&self, kind: Option<ScopeKind>) -> Result<Vec<ScopeId>, StoreError> {
+        let all = self.scopes.keys().copied();
+        Ok(all.filter(|scope| kind.is_none_or(|kind| ScopeKind::of(*scope) == kind)).collect())
     }
 }

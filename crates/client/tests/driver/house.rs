@@ -19,7 +19,7 @@ use rejoin_core::session::Serializer;
 use rejoin_core::time::{Time, WallTime};
 use rejoin_core::wire::{SharedFrame, decode_client};
 use rejoin_core::zone::{ZoneConfig, ZoneCore, ZoneInput, ZoneMachine, ZoneOutput, ZoneSpec};
-use rejoin_store::{Memory, Store as _};
+use rejoin_store::{Memory, Outcome, Store as _};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
@@ -90,7 +90,10 @@ impl Hall {
         let kind = ZoneKind { config: zone, client_may_create: true };
         config.kinds.insert("plaza".to_owned(), kind);
         let mut store = Memory::default();
-        let recovered = Recovered { hub: store.open(ScopeId::Hub), ..Recovered::default() };
+        let recovered = Recovered {
+            hub: store.open_one(ScopeId::Hub).expect("memory"),
+            ..Recovered::default()
+        };
         let wall = WallTime(1_700_000_000_000);
         let (hub, damaged) = Hub::open(Time::ZERO, wall, config, [7; 32], recovered);
         assert!(damaged.is_empty());
@@ -219,7 +222,7 @@ impl Hall {
 
     fn open_zone(&mut self, spec: ZoneSpec) {
         let id = spec.id;
-        let opened = self.store.open(ScopeId::Zone(id));
+        let opened = self.store.open_one(ScopeId::Zone(id)).expect("memory");
         let game = Plaza { log: Arc::clone(&self.log) };
         let zone = ZoneCore::open(self.now(), spec, game, &opened, Chance::from_seed([9; 32]));
         self.zones.insert(id, (Box::new(zone), VecDeque::new()));
@@ -246,7 +249,7 @@ impl Hall {
     }
 
     fn commit(&mut self, batch: &Batch) {
-        self.store.apply(batch).expect("the machines write in order");
+        assert_eq!(self.store.apply(batch), Outcome::Committed, "the machines write in order");
         match batch.scope {
             ScopeId::Zone(id) => {
                 if let Some((_, mailbox)) = self.zones.get_mut(&id) {
