@@ -346,6 +346,10 @@ impl Zone for Relay {
         ctx.delete(came(who));
         let cause = cause.as_str_name().trim_start_matches("PART_CAUSE_").to_lowercase();
         ctx.broadcast(Fact::Parted { member: who.0, cause }.into());
+        if ctx.members().next().is_none() {
+            // Nobody could come back to it: who held a place here has just given it up.
+            return ctx.end();
+        }
         if self.host.member == Some(who) {
             self.waiting = false;
             ctx.cancel(HOST_TIMER);

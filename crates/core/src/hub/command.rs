@@ -203,7 +203,7 @@ impl Hub {
             Command::Say(id, message) => self.say_native(id, message),
             Command::Answer(id, call, message) => self.answer_native(id, call, message),
             Command::Broadcast(to, payload) => self.broadcast(to, payload),
-            Command::OpenZone(name) => match self.find_zone(now, &name, true, true) {
+            Command::OpenZone(name) => match self.find_zone(&name, true, None) {
                 Ok(zone) => Answer::Zone(zone),
                 Err(code) => Answer::Refused(code),
             },

@@ -86,6 +86,8 @@ pub struct HubConfig {
     pub outbox: OutboxLimits,
     /// Open zones; a Join that would open more is refused.
     pub zones_max: usize,
+    /// Open zones that one player's Joins have opened; a Join that would open more is refused.
+    pub zones_per_player_max: usize,
     /// A zone that panics more often than this within `faults_within` is closed.
     pub faults_max: u32,
     /// See `faults_max`.
@@ -128,6 +130,7 @@ impl Default for HubConfig {
             window_bytes: 256 << 10,
             outbox: OutboxLimits { frames_max: 1_024, bytes_max: 256 << 10, legs_max: 16 },
             zones_max: 10_000,
+            zones_per_player_max: 8,
             faults_max: 3,
             faults_within: Duration::from_millis(5_000),
             retry_after: Duration::from_millis(250),

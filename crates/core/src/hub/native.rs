@@ -50,7 +50,7 @@ impl Hub {
     }
 
     fn enter(&mut self, now: Time, id: SessionId, ticket: u64, name: ZoneName, payload: Bytes) {
-        match self.find_zone(now, &name, true, true) {
+        match self.find_zone(&name, true, None) {
             Ok(zone) => {
                 self.begin_join(now, id, zone, name, 0, payload);
                 self.answer_after(id, ticket, Answer::Zone(zone));

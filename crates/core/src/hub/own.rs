@@ -64,7 +64,8 @@ impl Hub {
 
     fn join(&mut self, now: Time, id: SessionId, to: u64, join: Join) -> Option<RefusalCode> {
         let name = ZoneName { kind: join.kind, name: join.name };
-        match self.find_zone(now, &name, join.create, false) {
+        let player = self.sessions.get(&id).map(|session| session.player);
+        match self.find_zone(&name, join.create, player) {
             Ok(zone) => {
                 self.begin_join(now, id, zone, name, to, join.payload);
                 None

@@ -179,7 +179,7 @@ impl Hub {
 
     fn transfer(&mut self, now: Time, id: SessionId, name: ZoneName, payload: Bytes) {
         hit(Mark::Transferred);
-        match self.find_zone(now, &name, true, true) {
+        match self.find_zone(&name, true, None) {
             Ok(zone) => self.begin_join(now, id, zone, name, 0, payload),
             Err(code) => {
                 hit(Mark::TransferRefused);

@@ -110,7 +110,7 @@ impl Hub {
         names.sort();
         names.dedup();
         for name in names {
-            self.open_zone(name, true);
+            self.open_zone(name, None, true);
         }
     }
 

@@ -10,7 +10,7 @@ use super::commit::After;
 use super::{Hub, HubOutput};
 use crate::event::Event;
 use crate::exchange::{Hold, ToHub, ToZone, ZoneName};
-use crate::id::{ConnectionId, OwnerEpoch, SessionId, ZoneId};
+use crate::id::{ConnectionId, OwnerEpoch, PlayerId, SessionId, ZoneId};
 use crate::mark::{Mark, hit};
 use crate::session::{Flags, Place, Presence};
 use crate::time::Time;
@@ -33,6 +33,9 @@ pub(crate) struct ZoneInfo {
     config: ZoneConfig,
     /// When it faulted, as far as that still counts.
     faults: VecDeque<Time>,
+    /// Whose wish opened it, if it was a client's. Not known after a restart: then it counts for
+    /// nobody.
+    opened_by: Option<PlayerId>,
     /// The hub is not ready before this zone is open.
     awaited: bool,
     /// It was told to end before it was open.
@@ -54,15 +57,14 @@ impl ZoneInfo {
 }
 
 impl Hub {
-    /// The zone of this name; opened if there is none and that is allowed.
+    /// The zone of this name; opened if there is none and that is allowed. `client`: the player
+    /// whose client asks for it, not the server.
     pub(crate) fn find_zone(
         &mut self,
-        now: Time,
         name: &ZoneName,
         create: bool,
-        trusted: bool,
+        client: Option<PlayerId>,
     ) -> Result<ZoneId, RefusalCode> {
-        let _ = now;
         let id = ZoneId::of(&name.kind, &name.name);
         if self.zones.contains_key(&id) {
             return Ok(id);
@@ -71,14 +73,21 @@ impl Hub {
         if !create {
             return Err(RefusalCode::UnknownZone);
         }
-        if !(trusted || kind.client_may_create) || self.zones.len() >= self.config.zones_max {
+        let allowed = match client {
+            None => true,
+            Some(player) => {
+                let opened = self.zones.values().filter(|zone| zone.opened_by == Some(player));
+                kind.client_may_create && opened.count() < self.config.zones_per_player_max
+            }
+        };
+        if !allowed || self.zones.len() >= self.config.zones_max {
             return Err(RefusalCode::CreateDenied);
         }
-        self.open_zone(name.clone(), false);
+        self.open_zone(name.clone(), client, false);
         Ok(id)
     }
 
-    pub(crate) fn open_zone(&mut self, name: ZoneName, awaited: bool) {
+    pub(crate) fn open_zone(&mut self, name: ZoneName, opened_by: Option<PlayerId>, awaited: bool) {
         let Some(kind) = self.config.kinds.get(&name.kind) else { return };
         let id = ZoneId::of(&name.kind, &name.name);
         let config = kind.config.clone();
@@ -89,6 +98,7 @@ impl Hub {
             state: ZoneState::Opening,
             config: config.clone(),
             faults: VecDeque::new(),
+            opened_by,
             awaited,
             end_asked: false,
         };

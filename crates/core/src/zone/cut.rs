@@ -39,7 +39,10 @@ pub(crate) struct Saver {
 }
 
 /// What the game gave to be saved, with its hash; or that it panicked.
-type SaveOutcome = std::thread::Result<Option<(Bytes, blake3::Hash)>>;
+type SaveOutcome = Result<Option<(Bytes, blake3::Hash)>, Panicked>;
+
+/// The game panicked while it was saved.
+struct Panicked;
 
 impl<Z: Zone> ZoneCore<Z> {
     pub(crate) fn committed(&mut self, revision: Revision) {
@@ -82,7 +85,7 @@ impl<Z: Zone> ZoneCore<Z> {
 
     /// The game's state and its hash.
     fn save(&self) -> SaveOutcome {
-        let saved = catch_unwind(AssertUnwindSafe(|| self.game.save()))?;
+        let saved = catch_unwind(AssertUnwindSafe(|| self.game.save())).map_err(|_| Panicked)?;
         Ok(saved.map(|snapshot| {
             let hash = blake3::hash(&snapshot);
             (snapshot, hash)

@@ -252,6 +252,28 @@ fn the_number_of_zones_is_bounded() {
 }
 
 #[test]
+fn one_player_cannot_open_all_zones_there_may_be() {
+    let mut config = crate::desk::config();
+    config.zones_per_player_max = 2;
+    let mut desk = Desk::new(config);
+    for name in ["ann", "bob"] {
+        desk.login(name);
+    }
+    for number in 0..3 {
+        desk.join_with("ann", "plaza", &format!("z{number}"), "");
+        desk.part("ann");
+    }
+    assert!(desk.take("ann").contains(&"refused 5 CreateDenied".to_owned()));
+    desk.join_with("bob", "plaza", "z3", "");
+    desk.assert_plays("bob");
+    // A zone that has ended makes room for another.
+    desk.join_with("ann", "plaza", "z0", "");
+    desk.say("ann", "end");
+    desk.join_with("ann", "plaza", "z4", "");
+    desk.assert_plays("ann");
+}
+
+#[test]
 fn an_unknown_version_refuses_to_start_and_keeps_the_data() {
     let mut desk = Desk::with_plaza(&["ann", "bob"]);
     desk.say("ann", "remember");
