@@ -1,5 +1,6 @@
 //! Player sessions that outlive connections.
 //!
+//! A game that embeds the server starts with [`prelude`]; docs/EMBEDDING.md leads through it.
 //! Without default features this is the roster, the rules and the frames, and little else:
 //!
 //! ```
@@ -27,11 +28,15 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub mod prelude;
+
 pub use rejoin_core::{
-    budget, call, chance, event, exchange, hub, id, mark, outbox, roster, scope, secret, session,
-    time, timeline, zone,
+    agent, budget, call, chance, event, exchange, hub, id, mark, outbox, roster, scope, secret,
+    session, time, timeline, zone,
 };
 pub use rejoin_wire as wire;
+/// Payloads: shared, never copied.
+pub use rejoin_wire::Bytes;
 
 #[cfg(feature = "client")]
 pub use rejoin_client as client;
@@ -39,3 +44,14 @@ pub use rejoin_client as client;
 pub use rejoin_server as server;
 #[cfg(feature = "store")]
 pub use rejoin_store as store;
+#[cfg(feature = "testkit")]
+pub use rejoin_testkit as testkit;
+
+/// The pages' examples, compiled and run.
+#[cfg(all(doctest, feature = "server", feature = "client", feature = "testkit"))]
+mod pages {
+    #[doc = include_str!("../../../README.md")]
+    struct Readme;
+    #[doc = include_str!("../../../docs/EMBEDDING.md")]
+    struct Embedding;
+}

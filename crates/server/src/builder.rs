@@ -23,8 +23,9 @@ use crate::kinds::Kinds;
 use crate::ledger;
 use crate::lines::{Lines, QueueLimits};
 use crate::mailbox::DOOR_MAX;
+use crate::natives::Natives;
 use crate::server::{Parts, Server};
-use crate::zones::{self, Natives, Surroundings};
+use crate::zones::{self, Surroundings};
 
 /// How long the game's admission rule may think.
 const ADMISSION_DEADLINE: Duration = Duration::from_secs(5);
@@ -186,7 +187,7 @@ impl ServerBuilder {
         let (events, _) = broadcast::channel(EVENTS_MAX);
         let (ready, is_ready) = watch::channel(false);
         let lines = Lines::new(self.queue);
-        let natives = Arc::new(Natives::new());
+        let natives = Arc::new(Natives::default());
         let (jobs, _) = JobThreads::start(self.jobs, JOB_THREADS)?;
         let around = Surroundings {
             clock,

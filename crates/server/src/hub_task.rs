@@ -20,7 +20,8 @@ use crate::clock::{Clock, wall};
 use crate::ledger::{Entry, LedgerDoor};
 use crate::lines::Lines;
 use crate::mailbox::{InnerDoor, Mail};
-use crate::zones::{Depth, Natives, ToThread, ZoneDoors};
+use crate::natives::Natives;
+use crate::zones::{Depth, ToThread, ZoneDoors};
 
 /// Numbered frames and acknowledgements that wait for one zone; at the bound a sender is let go as
 /// `TooSlow` and comes back with a resume.
@@ -197,12 +198,7 @@ impl HubTask {
                     tokio::task::spawn_blocking(move || run(session, callback));
                 }
             }
-            HubOutput::Native { session, delivery } => {
-                let natives = self.natives.pin();
-                if natives.get(&session).is_some_and(|to| to.try_send(delivery).is_err()) {
-                    tracing::warn!(%session, "a native session does not listen in time");
-                }
-            }
+            HubOutput::Native { session, delivery } => self.natives.tell(session, delivery),
             HubOutput::ToZone(zone, owner, message) => self.tell_zone(zone, owner, message),
             HubOutput::OpenZone(spec) => self.open_zone(spec),
             HubOutput::DropZone(zone) => {
@@ -230,7 +226,7 @@ impl HubTask {
                 tracing::debug!(%session, %connection, "session linked");
             }
             Event::PlayerLeft { session, cause, .. } => {
-                self.natives.pin().remove(session);
+                self.natives.forget(*session);
                 tracing::info!(%session, cause = cause.label(), "session ended");
             }
             Event::ZoneFault { zone, text, closed } => {

@@ -16,10 +16,12 @@
 //! ```
 
 pub mod admission;
+pub mod blocking;
 pub mod jobs;
 pub mod listener;
 pub mod relay;
 
+mod agents;
 mod builder;
 mod clock;
 mod hub_task;
@@ -27,6 +29,8 @@ mod kinds;
 mod ledger;
 mod lines;
 mod mailbox;
+mod natives;
+mod places;
 mod server;
 mod websocket;
 mod zones;
@@ -36,4 +40,6 @@ pub use self::builder::{ServerBuilder, StartError};
 pub use self::jobs::JobRunner;
 pub use self::lines::QueueLimits;
 pub use self::listener::WebConfig;
+pub use self::natives::Deliveries;
+pub use self::places::Reach;
 pub use self::server::{Server, ServerError};

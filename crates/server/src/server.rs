@@ -9,19 +9,17 @@ use bytes::Bytes;
 use rejoin_core::event::{EndCause, Event};
 use rejoin_core::exchange::{Native, ZoneName};
 use rejoin_core::hub::{Answer, Changes, Command, Hub, HubCounts, SessionConfig, SessionView};
-use rejoin_core::id::{SessionId, ZoneId};
-use rejoin_core::zone::Delivery;
+use rejoin_core::id::{CallId, SessionId, ZoneId};
 use rejoin_wire::Limits;
-use tokio::sync::{broadcast, mpsc, oneshot, watch};
+use tokio::sync::{broadcast, oneshot, watch};
 
+use crate::agents::AgentThreads;
 use crate::clock::Clock;
 use crate::ledger::{Entry, LedgerDoor};
 use crate::lines::Lines;
 use crate::mailbox::{Mail, OuterDoor};
-use crate::zones::{Natives, ZoneDoors};
-
-/// Deliveries that wait for a native session; more are lost, with a warning.
-const DELIVERIES_MAX: usize = 1_024;
+use crate::natives::{Deliveries, Natives};
+use crate::zones::ZoneDoors;
 
 /// What a server is made of.
 pub(crate) struct Parts {
@@ -47,6 +45,7 @@ pub(crate) struct Shared {
     pub(crate) stopping: watch::Sender<bool>,
     events: broadcast::Sender<Event>,
     natives: Arc<Natives>,
+    pub(crate) agents: AgentThreads,
     zones: ZoneDoors,
     ledger: LedgerDoor,
     threads: Mutex<Vec<JoinHandle<()>>>,
@@ -63,6 +62,8 @@ pub enum ServerError {
     Stopped,
     /// The answer was another than the question allows for: what it was.
     Refused(Answer),
+    /// The system gave no thread for it.
+    Threads(std::io::ErrorKind),
 }
 
 impl fmt::Display for ServerError {
@@ -71,6 +72,7 @@ impl fmt::Display for ServerError {
             Self::Stopped => write!(f, "the server has stopped"),
             Self::Refused(Answer::Unknown) => write!(f, "there is no such session or zone"),
             Self::Refused(answer) => write!(f, "refused: {answer:?}"),
+            Self::Threads(kind) => write!(f, "the system gives no more threads: {kind}"),
         }
     }
 }
@@ -88,17 +90,26 @@ impl Server {
             stopping: watch::channel(false).0,
             events: parts.events,
             natives: parts.natives,
+            agents: AgentThreads::default(),
             zones: parts.zones,
             ledger: parts.ledger,
             threads: Mutex::new(parts.threads),
         }))
     }
 
-    /// Starts a session that lives in the server.
+    /// Starts a session that lives in the server, once that is ready. [`start_agent`] has it played;
+    /// by hand there are [`deliveries`], [`join`], [`say`] and [`answer`].
+    ///
+    /// [`start_agent`]: Self::start_agent
+    /// [`deliveries`]: Self::deliveries
+    /// [`join`]: Self::join
+    /// [`say`]: Self::say
+    /// [`answer`]: Self::answer
     ///
     /// # Errors
     /// There is no room for another session.
     pub async fn start_session(&self, config: SessionConfig) -> Result<SessionId, ServerError> {
+        self.ready().await?;
         match self.command(Command::StartSession(config)).await? {
             Answer::Session(id) => Ok(id),
             other => Err(ServerError::Refused(other)),
@@ -107,10 +118,8 @@ impl Server {
 
     /// What a native session is told from now on. A later call takes the place of an earlier one.
     #[must_use]
-    pub fn deliveries(&self, session: SessionId) -> mpsc::Receiver<Delivery> {
-        let (sender, receiver) = mpsc::channel(DELIVERIES_MAX);
-        self.0.natives.pin().insert(session, sender);
-        receiver
+    pub fn deliveries(&self, session: SessionId) -> Deliveries {
+        self.0.natives.listen(session)
     }
 
     /// A native session joins a zone, opening it if need be.
@@ -132,9 +141,23 @@ impl Server {
     /// A native session says something in its zone, as a value of the zone's own type.
     ///
     /// # Errors
-    /// The server has stopped.
+    /// It is in no zone.
     pub async fn say(&self, session: SessionId, message: Native) -> Result<(), ServerError> {
         self.done(Command::Say(session, message)).await
+    }
+
+    /// A native session answers what it was asked: its zone with a value of the zone's own type,
+    /// somebody outside with [`Bytes`].
+    ///
+    /// # Errors
+    /// Nobody waits for this answer.
+    pub async fn answer(
+        &self,
+        session: SessionId,
+        call: CallId,
+        answer: Native,
+    ) -> Result<(), ServerError> {
+        self.done(Command::Answer(session, call, answer)).await
     }
 
     /// One session.
@@ -229,12 +252,6 @@ impl Server {
         *self.0.is_ready.borrow() && !self.is_stopping()
     }
 
-    /// Resolves once players are let in.
-    pub async fn ready(&self) {
-        // An error means that the server has stopped, and will not be.
-        let _ = self.0.is_ready.clone().wait_for(|ready| *ready).await;
-    }
-
     /// Connections that are open.
     #[must_use]
     pub fn connection_count(&self) -> usize {
@@ -244,6 +261,7 @@ impl Server {
     /// Stops: no more connections, a farewell to everybody, then hub, zones and store in turn.
     pub async fn stop(&self) {
         self.0.stopping.send_replace(true);
+        self.0.agents.stop();
         let (done, stopped) = oneshot::channel();
         if self.0.outer.send(Mail::Stop(done)).await.is_ok() {
             let _ = stopped.await;
@@ -282,7 +300,7 @@ impl Server {
         answer.await.map_err(|_| ServerError::Stopped)
     }
 
-    async fn done(&self, command: Command) -> Result<(), ServerError> {
+    pub(crate) async fn done(&self, command: Command) -> Result<(), ServerError> {
         match self.command(command).await? {
             Answer::Done => Ok(()),
             other => Err(ServerError::Refused(other)),

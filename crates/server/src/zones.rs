@@ -12,10 +12,10 @@ use bytes::Bytes;
 use rejoin_core::chance::Chance;
 use rejoin_core::event::Event;
 use rejoin_core::exchange::ToZone;
-use rejoin_core::id::{JobId, OwnerEpoch, Revision, SessionId, ZoneId};
+use rejoin_core::id::{JobId, OwnerEpoch, Revision, ZoneId};
 use rejoin_core::scope::Opened;
-use rejoin_core::zone::{Delivery, ZoneSpec};
-use tokio::sync::{broadcast, mpsc};
+use rejoin_core::zone::ZoneSpec;
+use tokio::sync::broadcast;
 
 use crate::clock::Clock;
 use crate::jobs::JobThreads;
@@ -23,6 +23,7 @@ use crate::kinds::Kinds;
 use crate::ledger::LedgerDoor;
 use crate::lines::Lines;
 use crate::mailbox::InnerDoor;
+use crate::natives::Natives;
 
 use self::thread::Thread;
 
@@ -77,9 +78,6 @@ impl ZoneDoors {
         }
     }
 }
-
-/// Listeners of native sessions.
-pub(crate) type Natives = papaya::HashMap<SessionId, mpsc::Sender<Delivery>>;
 
 /// What zones need to act.
 #[derive(Clone)]

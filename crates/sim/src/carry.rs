@@ -8,9 +8,10 @@ use rejoin_core::hub::{Command, HubInput, HubOutput};
 use rejoin_core::id::{CallId, OwnerEpoch, Revision, SessionId, ZoneId};
 use rejoin_core::scope::{Batch, ScopeId};
 use rejoin_core::zone::{Delivery, ZoneInput, ZoneOutput};
+use rejoin_testkit::parts::stamp::Stamp;
 
 use crate::event::Event;
-use crate::player::{Known, Stamp};
+use crate::player::Known;
 use crate::speech::{Verb, Wish};
 use crate::world::World;
 

@@ -1,7 +1,4 @@
-//! What can happen next, and when. Events of one instant happen in the order they were planned,
-//! but waking comes last: input that waits is fed before a deadline is looked at.
-
-use std::collections::BTreeMap;
+//! What can happen in the world.
 
 use bytes::Bytes;
 use rejoin_core::exchange::{ToHub, ToZone};
@@ -9,6 +6,7 @@ use rejoin_core::hub::Command;
 use rejoin_core::id::{ConnectionId, JobId, OwnerEpoch, Revision, ZoneId};
 use rejoin_core::scope::ScopeId;
 use rejoin_core::zone::ZoneSpec;
+use rejoin_testkit::parts::queue::Planned;
 use rejoin_wire::v1::CloseCode;
 
 /// Something that happens.
@@ -106,34 +104,6 @@ pub enum Event {
 }
 
 impl Event {
-    /// Whether the server must be running and awake for it.
-    #[must_use]
-    pub fn is_servers(&self) -> bool {
-        matches!(
-            self,
-            Self::ServerOpened { .. }
-                | Self::ServerBytes { .. }
-                | Self::ServerClosed { .. }
-                | Self::ToHub { .. }
-                | Self::ToZone { .. }
-                | Self::OpenZone { .. }
-                | Self::Committed { .. }
-                | Self::Verified { .. }
-                | Self::Admission { .. }
-                | Self::JobDone { .. }
-                | Self::Command { .. }
-                | Self::HubWake { .. }
-                | Self::ZoneWake { .. }
-        )
-    }
-
-    fn class(&self) -> u8 {
-        u8::from(matches!(
-            self,
-            Self::HubWake { .. } | Self::ZoneWake { .. } | Self::PlayerWake { .. }
-        ))
-    }
-
     /// A small name for traces.
     #[must_use]
     pub fn name(&self) -> &'static str {
@@ -165,33 +135,27 @@ impl Event {
     }
 }
 
-/// What is planned, soonest first.
-#[derive(Debug, Default)]
-pub struct Queue {
-    events: BTreeMap<(u64, u8, u64), Event>,
-    order: u64,
-}
-
-impl Queue {
-    /// Plans an event.
-    pub fn push(&mut self, at: u64, event: Event) {
-        self.order += 1;
-        self.events.insert((at, event.class(), self.order), event);
+impl Planned for Event {
+    fn is_wake(&self) -> bool {
+        matches!(self, Self::HubWake { .. } | Self::ZoneWake { .. } | Self::PlayerWake { .. })
     }
 
-    /// Puts off an event, keeping its place among those of the same instant.
-    pub fn put_off(&mut self, until: u64, order: u64, event: Event) {
-        self.events.insert((until, event.class(), order), event);
-    }
-
-    /// The next event: when, its place, what.
-    pub fn pop(&mut self) -> Option<(u64, u64, Event)> {
-        let ((at, _, order), event) = self.events.pop_first()?;
-        Some((at, order, event))
-    }
-
-    /// Forgets what the server had planned: it crashed.
-    pub fn forget_servers(&mut self) {
-        self.events.retain(|_, event| !event.is_servers());
+    fn is_servers(&self) -> bool {
+        matches!(
+            self,
+            Self::ServerOpened { .. }
+                | Self::ServerBytes { .. }
+                | Self::ServerClosed { .. }
+                | Self::ToHub { .. }
+                | Self::ToZone { .. }
+                | Self::OpenZone { .. }
+                | Self::Committed { .. }
+                | Self::Verified { .. }
+                | Self::Admission { .. }
+                | Self::JobDone { .. }
+                | Self::Command { .. }
+                | Self::HubWake { .. }
+                | Self::ZoneWake { .. }
+        )
     }
 }

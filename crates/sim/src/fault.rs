@@ -8,11 +8,11 @@ use rejoin_core::exchange::{Hold, ZoneName};
 use rejoin_core::hub::{Audience, Changes, Command, HubInput, SessionConfig};
 use rejoin_core::id::{PlayerId, SessionId, ZoneId};
 use rejoin_core::time::WallTime;
+use rejoin_testkit::parts::stamp::Stamp;
 use rejoin_wire::Encoding;
 
 use crate::event::Event;
 use crate::link::Who;
-use crate::player::Stamp;
 use crate::speech::{Verb, Wish};
 use crate::world::World;
 

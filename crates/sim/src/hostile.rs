@@ -2,14 +2,13 @@
 //! invented credentials. Whatever it does, only its own connection may notice.
 
 use bytes::Bytes;
+use rejoin_testkit::parts::rng::Rng;
+use rejoin_testkit::parts::stamp::Stamp;
 use rejoin_wire::v1::{
     Anonymous, Answer, Bye, ClientFrame, Hello, Join, KeyProof, Login, Loose, Message, MintSecret,
     Part, Ping, Pong, Position, Resume, Up, Welcome, client_frame, hello, login, up,
 };
 use rejoin_wire::{Encoding, encode_client};
-
-use crate::player::Stamp;
-use crate::rng::Rng;
 
 /// A hostile connection.
 #[derive(Debug, Default)]

@@ -10,8 +10,7 @@ use rejoin_core::exchange::Hold;
 use rejoin_core::hub::{Admission, Duplicates, HubConfig, ZoneKind};
 use rejoin_core::outbox::OutboxLimits;
 use rejoin_core::zone::{Durability, ZoneConfig};
-
-use crate::rng::Rng;
+use rejoin_testkit::parts::rng::Rng;
 
 /// How often each fault strikes, in events of its kind a thousand steps.
 #[derive(Clone, Debug)]

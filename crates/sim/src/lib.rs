@@ -9,7 +9,6 @@
 pub mod books;
 pub mod carry;
 pub mod check;
-pub mod disk;
 pub mod event;
 pub mod fault;
 pub mod game;
@@ -21,7 +20,6 @@ pub mod network;
 pub mod node;
 pub mod onlooker;
 pub mod player;
-pub mod rng;
 pub mod run;
 pub mod shrink;
 pub mod speech;

@@ -9,11 +9,11 @@ use rejoin_core::id::{OwnerEpoch, ZoneId};
 use rejoin_core::scope::ScopeId;
 use rejoin_core::time::{Time, WallTime};
 use rejoin_core::zone::{Durability, ZoneCore, ZoneInput, ZoneMachine, ZoneSpec, name_of};
+use rejoin_testkit::parts::disk::Disk;
+use rejoin_testkit::parts::rng::Rng;
 
-use crate::disk::Disk;
 use crate::game::Book;
 use crate::knobs::Knobs;
-use crate::rng::Rng;
 
 /// A zone and what waits for it.
 pub struct Seat {

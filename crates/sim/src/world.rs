@@ -3,16 +3,17 @@
 
 use rejoin_core::hub::HubInput;
 use rejoin_core::zone::ZoneInput;
+use rejoin_testkit::parts::queue::{Planned, Queue};
+use rejoin_testkit::parts::rng::Rng;
 
 use crate::check::Watch;
-use crate::event::{Event, Queue};
+use crate::event::Event;
 use crate::game;
 use crate::hostile::Hostile;
 use crate::knobs::Knobs;
 use crate::link::Link;
 use crate::node::Node;
 use crate::player::{Known, Player};
-use crate::rng::Rng;
 
 /// Everything there is.
 pub struct World {
@@ -23,7 +24,7 @@ pub struct World {
     /// Microseconds since the beginning.
     pub now: u64,
     /// What is planned.
-    pub queue: Queue,
+    pub queue: Queue<Event>,
     /// The server.
     pub node: Node,
     /// The connections, by number.

@@ -63,7 +63,7 @@ async fn serve(settings: &Settings) -> Result<(), Failure> {
     tokio::spawn(async move { first.listen(players, web).await });
     tokio::spawn(async move { second.listen_admin(admin).await });
 
-    server.ready().await;
+    server.ready().await.map_err(|error| Failure::new(error.to_string()))?;
     greet(settings, players_at, admin_at);
     told_to_stop().await?;
     println!("stopping: everybody is told to come back");

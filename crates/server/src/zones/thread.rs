@@ -164,10 +164,7 @@ impl Thread {
                     self.around.lines.send(link.connection, frame);
                 }
                 ZoneOutput::Native { session, delivery } => {
-                    let natives = self.around.natives.pin();
-                    if natives.get(&session).is_some_and(|to| to.try_send(delivery).is_err()) {
-                        tracing::warn!(%session, "a native session does not listen in time");
-                    }
+                    self.around.natives.tell(session, delivery);
                 }
                 ZoneOutput::ToHub(message) => {
                     let input = HubInput::FromZone(zone, owner, message);

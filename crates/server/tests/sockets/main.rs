@@ -1,5 +1,7 @@
 //! The server on real sockets, spoken to by an independent WebSocket client that types its frames.
 
+mod agents;
+mod blocking;
 mod client;
 mod dialogue;
 mod embedding;

@@ -8,7 +8,7 @@ use rejoin_core::id::{OwnerEpoch, Revision, ZoneId};
 use rejoin_core::scope::{Batch, Opened, ScopeId};
 use rejoin_store::{Memory, Outcome, Store};
 
-use crate::rng::Rng;
+use super::rng::Rng;
 
 /// The store.
 #[derive(Debug, Default)]
