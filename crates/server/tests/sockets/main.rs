@@ -5,3 +5,4 @@ mod dialogue;
 mod embedding;
 mod hostile;
 mod resume;
+mod stuck;
