@@ -47,7 +47,7 @@ const RULES: &[Rule] = &[
     Rule {
         package: "rejoin-relay",
         ours: &["rejoin-core"],
-        ours_in_tests: &["rejoin-sim"],
+        ours_in_tests: &["rejoin-testkit"],
         outside: Some(&["base64", "bytes", "serde", "serde_json"]),
     },
     Rule {
