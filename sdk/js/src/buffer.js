@@ -167,9 +167,12 @@ export class SendBuffer {
     return this.#sent.length + this.#waiting.length;
   }
 
-  /** How many have been on a wire and are not acknowledged. */
-  get unacked() {
-    return this.#sent.length;
+  /**
+   * Whether a send waits or is not acknowledged.
+   * @param {number} id
+   */
+  holds(id) {
+    return this.#sent.some((sent) => sent.id === id) || this.#waiting.some((waiting) => waiting.id === id);
   }
 
   /** Gives the first waiting send its number. */

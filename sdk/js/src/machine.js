@@ -120,6 +120,18 @@ export class Machine {
   }
 
   /**
+   * What was stored is known. For drivers that can read it only after the game has begun to send; not
+   * after the first attempt.
+   * @param {Identity} identity
+   * @param {ResumeState | null} state
+   */
+  adopt(identity, state) {
+    this.identity = identity;
+    this.session = state?.session ?? null;
+    this.ticket = state;
+  }
+
+  /**
    * The game wants to be connected. Does nothing when that is under way, or after a stop: that takes a
    * retry.
    * @param {number} now
