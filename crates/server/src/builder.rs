@@ -13,7 +13,7 @@ use rejoin_core::id::SessionId;
 use rejoin_core::zone::{Zone, ZoneConfig};
 use rejoin_store::{Memory, Store};
 use rejoin_wire::Limits;
-use tokio::sync::{broadcast, mpsc, watch};
+use tokio::sync::{mpsc, watch};
 
 use crate::admission::Admission;
 use crate::clock::{Clock, wall};
@@ -24,14 +24,13 @@ use crate::ledger;
 use crate::lines::{Lines, QueueLimits};
 use crate::mailbox::DOOR_MAX;
 use crate::server::{Parts, Server};
+use crate::sight::{Sight, SightConfig};
 use crate::zones::{self, Natives, Surroundings};
 
 /// How long the game's admission rule may think.
 const ADMISSION_DEADLINE: Duration = Duration::from_secs(5);
 /// Threads for outside work of zones.
 const JOB_THREADS: usize = 4;
-/// Events that a listener may fall behind before it misses some.
-const EVENTS_MAX: usize = 4_096;
 
 /// Puts a server together.
 pub struct ServerBuilder {
@@ -44,6 +43,7 @@ pub struct ServerBuilder {
     jobs: Arc<dyn JobRunner>,
     callback: Option<Callback>,
     zone_threads: usize,
+    sight: SightConfig,
 }
 
 impl Default for ServerBuilder {
@@ -67,6 +67,7 @@ impl ServerBuilder {
             jobs: Arc::new(|_: &ZoneName, _: Bytes| Bytes::new()),
             callback: None,
             zone_threads: cores,
+            sight: SightConfig::default(),
         }
     }
 
@@ -158,6 +159,13 @@ impl ServerBuilder {
         self
     }
 
+    /// How much can be seen of the server.
+    #[must_use]
+    pub fn sight(mut self, sight: SightConfig) -> Self {
+        self.sight = sight;
+        self
+    }
+
     /// Threads on which zones run; as many as there are cores if nothing is said.
     #[must_use]
     pub fn zone_threads(mut self, threads: usize) -> Self {
@@ -183,9 +191,13 @@ impl ServerBuilder {
         let (outer, outer_mail) = mpsc::channel(DOOR_MAX);
         let (inner, inner_mail) = mpsc::channel(DOOR_MAX);
         let (ledger_door, entries) = channel();
-        let (events, _) = broadcast::channel(EVENTS_MAX);
         let (ready, is_ready) = watch::channel(false);
         let lines = Lines::new(self.queue);
+        let mut incarnation = [0; 8];
+        incarnation.copy_from_slice(&seed()?[..8]);
+        let incarnation = u64::from_le_bytes(incarnation);
+        let sight = Sight::new(self.sight, clock, lines.clone(), self.limits, incarnation);
+        let sight = Arc::new(sight);
         let natives = Arc::new(Natives::new());
         let (jobs, _) = JobThreads::start(self.jobs, JOB_THREADS)?;
         let around = Surroundings {
@@ -195,7 +207,7 @@ impl ServerBuilder {
             hub: inner.clone(),
             ledger: ledger_door.clone(),
             jobs: Arc::new(jobs),
-            events: events.clone(),
+            sight: sight.clone(),
             natives: natives.clone(),
         };
         let (doors, mut threads) =
@@ -207,7 +219,10 @@ impl ServerBuilder {
         for (session, text) in damaged {
             tracing::error!(%session, text, "a session could not be read; it is kept as it is");
         }
-        threads.push(ledger::start(self.store, entries, inner.clone(), doors.clone())?);
+        sight.recover(&hub);
+        let (store_hub, store_sight) = (inner.clone(), sight.clone());
+        threads.push(ledger::start(self.store, entries, store_hub, doors.clone(), store_sight)?);
+        let weak_inner = inner.downgrade();
         let task = HubTask {
             hub,
             clock,
@@ -215,7 +230,7 @@ impl ServerBuilder {
             inner,
             ledger: ledger_door.clone(),
             zones: doors.clone(),
-            events: events.clone(),
+            sight: sight.clone(),
             natives: natives.clone(),
             admission: self.admission,
             callback: self.callback,
@@ -225,7 +240,8 @@ impl ServerBuilder {
         tokio::spawn(task.run(inner_mail, outer_mail));
         Ok(Server::new(Parts {
             outer,
-            events,
+            inner: weak_inner,
+            sight,
             lines,
             natives,
             is_ready,

@@ -4,6 +4,7 @@
 
 use std::sync::mpsc::{Receiver, Sender};
 use std::thread::JoinHandle;
+use std::time::Instant;
 
 use rejoin_core::hub::{HubInput, Recovered};
 use rejoin_core::id::ZoneId;
@@ -12,6 +13,7 @@ use rejoin_core::zone::{ZoneSpec, name_of};
 use rejoin_store::Store;
 
 use crate::mailbox::InnerDoor;
+use crate::sight::SharedSight;
 use crate::zones::{Depth, ToThread, ZoneDoors};
 
 /// What the store's thread is asked.
@@ -46,8 +48,9 @@ pub(crate) fn start(
     entries: Receiver<Entry>,
     hub: InnerDoor,
     zones: ZoneDoors,
+    sight: SharedSight,
 ) -> std::io::Result<JoinHandle<()>> {
-    let mut ledger = Ledger { store, hub, zones };
+    let mut ledger = Ledger { store, hub, zones, sight };
     let builder = std::thread::Builder::new().name("rejoin-store".to_owned());
     builder.spawn(move || {
         while let Ok(entry) = entries.recv() {
@@ -65,11 +68,15 @@ struct Ledger {
     store: Box<dyn Store + Send>,
     hub: InnerDoor,
     zones: ZoneDoors,
+    sight: SharedSight,
 }
 
 impl Ledger {
     fn commit(&mut self, batch: &Batch) {
-        if let Err(refused) = self.store.apply(batch) {
+        let started = Instant::now();
+        let applied = self.store.apply(batch);
+        self.sight.metrics.committed(applied.is_ok(), started.elapsed());
+        if let Err(refused) = applied {
             // A fenced writer is done for anyway; for anybody else this is a bug worth a loud word.
             return tracing::error!(scope = ?batch.scope, %refused, "a batch was not applied");
         }

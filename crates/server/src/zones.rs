@@ -10,12 +10,11 @@ use std::thread::JoinHandle;
 
 use bytes::Bytes;
 use rejoin_core::chance::Chance;
-use rejoin_core::event::Event;
 use rejoin_core::exchange::ToZone;
 use rejoin_core::id::{JobId, OwnerEpoch, Revision, SessionId, ZoneId};
 use rejoin_core::scope::Opened;
 use rejoin_core::zone::{Delivery, ZoneSpec};
-use tokio::sync::{broadcast, mpsc};
+use tokio::sync::mpsc;
 
 use crate::clock::Clock;
 use crate::jobs::JobThreads;
@@ -23,6 +22,7 @@ use crate::kinds::Kinds;
 use crate::ledger::LedgerDoor;
 use crate::lines::Lines;
 use crate::mailbox::InnerDoor;
+use crate::sight::SharedSight;
 
 use self::thread::Thread;
 
@@ -43,6 +43,10 @@ impl Depth {
     /// One more, in any case.
     pub(crate) fn force(&self) {
         self.0.fetch_add(1, Ordering::AcqRel);
+    }
+
+    pub(crate) fn get(&self) -> usize {
+        self.0.load(Ordering::Relaxed)
     }
 
     pub(crate) fn shrink(&self) {
@@ -90,7 +94,7 @@ pub(crate) struct Surroundings {
     pub(crate) hub: InnerDoor,
     pub(crate) ledger: LedgerDoor,
     pub(crate) jobs: Arc<JobThreads>,
-    pub(crate) events: broadcast::Sender<Event>,
+    pub(crate) sight: SharedSight,
     pub(crate) natives: Arc<Natives>,
 }
 

@@ -16,6 +16,7 @@ use rejoin_core::zone::{ZoneInput, ZoneMachine, ZoneOutput, ZoneSpec};
 
 use super::{Depth, Surroundings, ToThread, ZoneDoors};
 use crate::ledger::Entry;
+use crate::logbook::Cause;
 
 /// Messages that are taken before the clock is looked at again, so that no flood stops time.
 const BATCH_MAX: usize = 4_096;
@@ -183,10 +184,7 @@ impl Thread {
                         doors.send(zone, ToThread::JobDone(zone, owner, job, result));
                     });
                 }
-                ZoneOutput::Event(event) => {
-                    // An error means that nobody listens.
-                    let _ = self.around.events.send(event);
-                }
+                ZoneOutput::Event(event) => self.around.sight.tell(event),
             }
         }
     }
@@ -198,8 +196,27 @@ impl Thread {
             if let Some(seat) = self.seats.get_mut(&zone) {
                 seat.wake_at = None;
             }
+            let before = self.ticks(zone);
             self.feed(zone, Some(ZoneInput::Wake));
+            self.count_ticks(before, self.ticks(zone), now.since(at));
             self.tell_if_slow(zone, now);
+        }
+    }
+
+    /// Ticks of a zone and those it skipped; none of a zone without ticks.
+    fn ticks(&self, zone: ZoneId) -> Option<(u64, u64)> {
+        let counts = self.seats.get(&zone).filter(|seat| seat.tick.is_some())?.machine.counts();
+        Some((counts.ticks, counts.ticks_skipped))
+    }
+
+    fn count_ticks(&self, before: Option<(u64, u64)>, after: Option<(u64, u64)>, late: Duration) {
+        let (Some(before), Some(after)) = (before, after) else { return };
+        let metrics = &self.around.sight.metrics;
+        let ticks = after.0.saturating_sub(before.0);
+        metrics.ticks_skipped.inc_by(after.1.saturating_sub(before.1));
+        if ticks > 0 {
+            metrics.ticks.inc_by(ticks);
+            metrics.tick_late(late);
         }
     }
 
@@ -207,8 +224,11 @@ impl Thread {
         let Some(seat) = self.seats.get(&zone) else { return };
         let took = self.around.clock.now().since(since);
         if took > seat.tick.unwrap_or(SLOW_WITHOUT_TICK) {
+            self.around.sight.metrics.ticks_slow.inc();
+            let Some(suppressed) = self.around.sight.logbook.pass(Cause::SlowTick) else { return };
             let (kind, name) = (&seat.name.kind, &seat.name.name);
-            tracing::warn!(kind, name = ?name, took_ms = took.as_millis() as u64, "slow tick");
+            let took_ms = took.as_millis() as u64;
+            tracing::warn!(kind, ?name, took_ms, suppressed, "slow tick");
         }
     }
 
