@@ -4,6 +4,7 @@
 
 use std::sync::mpsc::{Receiver, Sender};
 use std::thread::JoinHandle;
+use std::time::Instant;
 
 use rejoin_core::exchange::ToHub;
 use rejoin_core::hub::{HubInput, Recovered};
@@ -13,6 +14,7 @@ use rejoin_core::zone::{ZoneSpec, name_of};
 use rejoin_store::{Outcome, Store, StoreError};
 
 use crate::mailbox::InnerDoor;
+use crate::sight::SharedSight;
 use crate::zones::{Depth, ToThread, ZoneDoors};
 
 /// What the store's thread is asked.
@@ -59,8 +61,9 @@ pub(crate) fn start(
     entries: Receiver<Entry>,
     hub: InnerDoor,
     zones: ZoneDoors,
+    sight: SharedSight,
 ) -> std::io::Result<JoinHandle<()>> {
-    let mut ledger = Ledger { store, hub, zones };
+    let mut ledger = Ledger { store, hub, zones, sight };
     let builder = std::thread::Builder::new().name("rejoin-store".to_owned());
     builder.spawn(move || {
         while let Ok(entry) = entries.recv() {
@@ -78,11 +81,14 @@ struct Ledger {
     store: Box<dyn Store + Send>,
     hub: InnerDoor,
     zones: ZoneDoors,
+    sight: SharedSight,
 }
 
 impl Ledger {
     fn commit(&mut self, batch: &Batch) {
+        let started = Instant::now();
         let outcome = self.store.apply(batch);
+        self.sight.metrics.committed(outcome == Outcome::Committed, started.elapsed());
         if outcome != Outcome::Committed {
             // A fenced writer is done for anyway; for anybody else this is a bug worth a loud word.
             return tracing::error!(scope = ?batch.scope, %outcome, "a batch was not applied");

@@ -3,9 +3,9 @@
 use std::net::SocketAddr;
 
 use rejoin::hub::HubConfig;
-use rejoin::server::{ServerBuilder, WebConfig, relay};
+use rejoin::server::{AdminConfig, ServerBuilder, SightConfig, WebConfig, relay};
 use tokio::net::TcpListener;
-use tracing_subscriber::filter::Targets;
+use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
@@ -14,6 +14,8 @@ use super::settings::Settings;
 
 /// What a browser shows at the players' door.
 const PAGE: &str = include_str!("page.html");
+/// Where frames are logged. Operators switch them on for one session at a time.
+const FRAMES: &str = "rejoin_server::frame";
 
 /// Serves until SIGTERM or ctrl-c.
 pub(crate) fn run(settings: &Settings) -> Result<(), Failure> {
@@ -25,9 +27,13 @@ pub(crate) fn run(settings: &Settings) -> Result<(), Failure> {
 }
 
 fn start_log(settings: &Settings) -> Result<(), Failure> {
-    let filter: Targets = settings.log.parse().map_err(|error| {
+    let mut filter: Targets = settings.log.parse().map_err(|error| {
         Failure::new(format!("the log filter {:?} cannot be read: {error}", settings.log))
     })?;
+    if !settings.log.contains(FRAMES) {
+        // Whoever switches frames on wants to see them, whatever else is logged.
+        filter = filter.with_target(FRAMES, LevelFilter::DEBUG);
+    }
     let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr);
     let registry = tracing_subscriber::registry().with(filter);
     let started = if settings.log_json {
@@ -40,7 +46,7 @@ fn start_log(settings: &Settings) -> Result<(), Failure> {
 
 async fn serve(settings: &Settings) -> Result<(), Failure> {
     let players = bind(settings.listen, "players", "--listen").await?;
-    let admin = bind(settings.admin_listen, "health", "--admin-listen").await?;
+    let admin = bind(settings.admin_listen, "operators", "--admin-listen").await?;
     let at = |listener: &TcpListener, asked| listener.local_addr().unwrap_or(asked);
     let (players_at, admin_at) = (at(&players, settings.listen), at(&admin, settings.admin_listen));
 
@@ -50,6 +56,7 @@ async fn serve(settings: &Settings) -> Result<(), Failure> {
     }
     let server = ServerBuilder::new()
         .config(config)
+        .sight(SightConfig { addresses: settings.log_addresses, ..SightConfig::default() })
         .zone(relay::KIND, relay::config(), || relay::Relay)
         .start()
         .map_err(|error| Failure::new(error.to_string()))?;
@@ -58,10 +65,11 @@ async fn serve(settings: &Settings) -> Result<(), Failure> {
         page: Some(PAGE.replace("{address}", &players_at.to_string())),
         ..WebConfig::default()
     };
+    let operators = AdminConfig { hosts: settings.admin_hosts.clone(), ..AdminConfig::default() };
     let doors = [server.clone(), server.clone()];
     let [first, second] = doors;
     tokio::spawn(async move { first.listen(players, web).await });
-    tokio::spawn(async move { second.listen_admin(admin).await });
+    tokio::spawn(async move { second.listen_admin(admin, operators).await });
 
     server.ready().await.map_err(|error| Failure::new(error.to_string()))?;
     greet(settings, players_at, admin_at);
@@ -88,7 +96,13 @@ fn greet(settings: &Settings, players: SocketAddr, admin: SocketAddr) {
     println!("rejoin {} serves", env!("CARGO_PKG_VERSION"));
     println!("  players   ws://{players}/play   (subprotocol rejoin.v1.json or rejoin.v1.proto)");
     println!("  look at   http://{players}/     (what to type, in a browser)");
-    println!("  health    http://{admin}/healthz and /readyz");
+    println!("  operators http://{admin}/     (metrics, events, sessions, health)");
+    if !admin.ip().is_loopback() {
+        println!();
+        println!("  *** ADMIN IS OPEN TO OTHER MACHINES and asks for no login: who reaches ***");
+        println!("  *** {admin} sees every session and can log its frames.");
+        println!();
+    }
     match &settings.data {
         Some(data) => println!(
             "  sessions  in memory: {} is not used yet, a restart forgets them",

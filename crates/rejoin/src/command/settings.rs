@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use rejoin::server::Addresses;
 use serde::Deserialize;
 
 use super::Failure;
@@ -19,7 +20,7 @@ pub(crate) struct ServeArguments {
     /// Where players connect. [default: 127.0.0.1:7400]
     #[arg(long, env = "REJOIN_LISTEN", value_name = "ADDRESS")]
     listen: Option<SocketAddr>,
-    /// Where health is told, apart from the players. [default: 127.0.0.1:7401]
+    /// Where operators look: metrics, events, sessions, health. [default: 127.0.0.1:7401]
     #[arg(long, env = "REJOIN_ADMIN_LISTEN", value_name = "ADDRESS")]
     admin_listen: Option<SocketAddr>,
     /// Keep everything in memory.
@@ -62,6 +63,7 @@ struct File {
 #[serde(deny_unknown_fields)]
 struct AdminFile {
     listen: Option<SocketAddr>,
+    hosts: Option<Vec<String>>,
 }
 
 #[derive(Deserialize, Clone, PartialEq, Debug, Default)]
@@ -69,6 +71,26 @@ struct AdminFile {
 struct LogFile {
     filter: Option<String>,
     json: Option<bool>,
+    addresses: Option<AddressStyle>,
+}
+
+/// How the log shows addresses, in the words of the file.
+#[derive(Deserialize, Clone, Copy, PartialEq, Eq, Debug)]
+#[serde(rename_all = "lowercase")]
+enum AddressStyle {
+    Plain,
+    Hash,
+    None,
+}
+
+impl From<AddressStyle> for Addresses {
+    fn from(style: AddressStyle) -> Self {
+        match style {
+            AddressStyle::Plain => Self::Plain,
+            AddressStyle::Hash => Self::Hash,
+            AddressStyle::None => Self::None,
+        }
+    }
 }
 
 /// What `serve` goes by.
@@ -76,6 +98,8 @@ struct LogFile {
 pub(crate) struct Settings {
     pub(crate) listen: SocketAddr,
     pub(crate) admin_listen: SocketAddr,
+    /// Names under which operators reach it.
+    pub(crate) admin_hosts: Vec<String>,
     /// None: in memory.
     pub(crate) data: Option<PathBuf>,
     pub(crate) dev: bool,
@@ -84,6 +108,7 @@ pub(crate) struct Settings {
     pub(crate) origins: Vec<String>,
     pub(crate) log: String,
     pub(crate) log_json: bool,
+    pub(crate) log_addresses: Addresses,
 }
 
 impl ServeArguments {
@@ -100,12 +125,14 @@ impl ServeArguments {
         Ok(Settings {
             listen: self.listen.or(file.listen).unwrap_or_else(|| loopback(7400)),
             admin_listen: self.admin_listen.or(file.admin.listen).unwrap_or_else(|| loopback(7401)),
+            admin_hosts: file.admin.hosts.unwrap_or_default(),
             data: (!memory).then_some(data),
             dev: self.dev || file.dev == Some(true),
             server_names: file.server_names,
             origins: file.origins.unwrap_or_default(),
             log: self.log.clone().or(file.log.filter).unwrap_or_else(|| "info".to_owned()),
             log_json: self.log_json || file.log.json == Some(true),
+            log_addresses: file.log.addresses.map(Addresses::from).unwrap_or_default(),
         })
     }
 }
@@ -140,7 +167,9 @@ impl fmt::Display for Settings {
         }
         writeln!(f, "origins = {:?}", self.origins)?;
         writeln!(f, "\n[admin]\nlisten = \"{}\"", self.admin_listen)?;
-        write!(f, "\n[log]\nfilter = {:?}\njson = {}", self.log, self.log_json)
+        writeln!(f, "hosts = {:?}", self.admin_hosts)?;
+        writeln!(f, "\n[log]\nfilter = {:?}\njson = {}", self.log, self.log_json)?;
+        write!(f, "addresses = {:?}", self.log_addresses.label())
     }
 }
 
@@ -170,6 +199,19 @@ mod tests {
         assert_eq!(file.listen, Some(settings.listen));
         assert_eq!(file.admin.listen, Some(settings.admin_listen));
         assert_eq!((file.dev, file.data), (Some(true), settings.data));
+        assert_eq!(file.admin.hosts, Some(settings.admin_hosts));
+        assert_eq!(file.log.addresses.map(Addresses::from), Some(settings.log_addresses));
+    }
+
+    #[test]
+    fn addresses_are_logged_in_one_of_three_ways() {
+        for style in [Addresses::Plain, Addresses::Hash, Addresses::None] {
+            let file = parse(&format!("[log]\naddresses = {:?}\n", style.label()));
+            let addresses = file.expect("it is known").log.addresses;
+            assert_eq!(addresses.map(Addresses::from), Some(style));
+        }
+        let wrong = parse("[log]\naddresses = \"some\"\n").expect_err("there is no such way");
+        assert!(wrong.starts_with("line 2: ") && wrong.contains("`hash`"), "{wrong}");
     }
 
     #[test]

@@ -52,6 +52,13 @@ impl Seat {
         }
     }
 
+    /// Its ticks and those it skipped; none without ticks.
+    pub(super) fn ticks(&self) -> Option<(u64, u64)> {
+        self.tick?;
+        let counts = self.machine.counts();
+        Some((counts.ticks, counts.ticks_skipped))
+    }
+
     /// What the zone hears next; all that waits comes before time is said to have passed.
     pub(super) fn next_input(&mut self) -> Option<ZoneInput> {
         if let Some(input) = self.direct.pop_front() {
