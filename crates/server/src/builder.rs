@@ -208,7 +208,9 @@ impl ServerBuilder {
         for (session, text) in damaged {
             tracing::error!(%session, text, "a session could not be read; it is kept as it is");
         }
-        threads.push(ledger::start(self.store, entries, inner.clone(), doors.clone())?);
+        let (failed, failure) = watch::channel(None);
+        let ledger = ledger::start(self.store, entries, inner.clone(), doors.clone(), failed)?;
+        threads.push(ledger);
         let task = HubTask {
             hub,
             clock,
@@ -230,6 +232,7 @@ impl ServerBuilder {
             lines,
             natives,
             is_ready,
+            failure,
             clock,
             limits: self.limits,
             zones: doors,

@@ -30,6 +30,7 @@ pub(crate) struct Parts {
     pub(crate) lines: Lines,
     pub(crate) natives: Arc<Natives>,
     pub(crate) is_ready: watch::Receiver<bool>,
+    pub(crate) failure: watch::Receiver<Option<String>>,
     pub(crate) clock: Clock,
     pub(crate) limits: Limits,
     pub(crate) zones: ZoneDoors,
@@ -45,6 +46,7 @@ pub(crate) struct Shared {
     pub(crate) is_ready: watch::Receiver<bool>,
     /// Turned on once: listeners stop accepting.
     pub(crate) stopping: watch::Sender<bool>,
+    failure: watch::Receiver<Option<String>>,
     events: broadcast::Sender<Event>,
     natives: Arc<Natives>,
     zones: ZoneDoors,
@@ -86,6 +88,7 @@ impl Server {
             limits: parts.limits,
             is_ready: parts.is_ready,
             stopping: watch::channel(false).0,
+            failure: parts.failure,
             events: parts.events,
             natives: parts.natives,
             zones: parts.zones,
@@ -226,7 +229,21 @@ impl Server {
     /// Whether all that ran before the last stop runs again and players are let in.
     #[must_use]
     pub fn is_ready(&self) -> bool {
-        *self.0.is_ready.borrow() && !self.is_stopping()
+        let has_failed = self.0.failure.borrow().is_some();
+        *self.0.is_ready.borrow() && !has_failed && !self.is_stopping()
+    }
+
+    /// Resolves with the reason when nothing can be kept any more. The process must end then and
+    /// start again from what the store holds: durable zones and logins stand still.
+    pub async fn failed(&self) -> String {
+        let mut failure = self.0.failure.clone();
+        let found = failure.wait_for(Option::is_some).await;
+        let why = found.ok().and_then(|why| why.clone());
+        match why {
+            Some(why) => why,
+            // The store's thread has ended in peace.
+            None => std::future::pending().await,
+        }
     }
 
     /// Connections that are open.

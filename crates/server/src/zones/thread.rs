@@ -62,13 +62,21 @@ impl Thread {
             let mut more = BATCH_MAX;
             while let Some(message) = next {
                 if let ToThread::Stop = message {
-                    return;
+                    return self.seal();
                 }
                 self.take(message);
                 more -= 1;
                 next = if more > 0 { inbox.try_recv().ok() } else { None };
             }
             self.wake_due();
+        }
+    }
+
+    /// Every zone submits what it would have saved later.
+    fn seal(&mut self) {
+        let zones: Vec<ZoneId> = self.seats.keys().copied().collect();
+        for zone in zones {
+            self.handle(zone, ZoneInput::Seal);
         }
     }
 

@@ -323,9 +323,7 @@ fn stretch(prefix: &[u8]) -> (Bound<Vec<u8>>, Bound<Vec<u8>>) {
     (Bound::Included(prefix.to_vec()), end)
 }
 
-fn as_slices<'a>(
-    (start, end): &'a (Bound<Vec<u8>>, Bound<Vec<u8>>),
-) -> (Bound<&'a [u8]>, Bound<&'a [u8]>) {
+fn as_slices((start, end): &(Bound<Vec<u8>>, Bound<Vec<u8>>)) -> (Bound<&[u8]>, Bound<&[u8]>) {
     (start.as_ref().map(|key| &key[..]), end.as_ref().map(|key| &key[..]))
 }
 

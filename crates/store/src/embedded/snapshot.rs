@@ -125,13 +125,21 @@ impl Snapshots {
     }
 }
 
+/// Reads a backup to its end; says how many scopes it holds.
+///
+/// # Errors
+/// It is no backup, or not whole.
+pub fn check(backup: &mut impl Read) -> Result<u64, RestoreError> {
+    read_backup(backup, |_, _| Ok(()))
+}
+
 /// Makes a folder from a backup; says how many scopes it holds. The folder must not exist or be empty.
 /// The backup is read to its end before anything is made.
 ///
 /// # Errors
 /// The backup is not whole, or the folder cannot be made.
 pub fn restore(backup: &mut (impl Read + io::Seek), path: &Path) -> Result<u64, RestoreError> {
-    let scopes = read_backup(backup, |_, _| Ok(()))?;
+    let scopes = check(backup)?;
     let is_taken = std::fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_some());
     if is_taken {
         return Err(RestoreError::Taken(path.display().to_string()));
