@@ -236,8 +236,9 @@ impl ServerBuilder {
             tracing::error!(%session, text, "a session could not be read; it is kept as it is");
         }
         sight.recover(&hub);
-        let (store_hub, store_sight) = (inner.clone(), sight.clone());
-        let store = ledger::start(self.store, entries, store_hub, doors.clone(), store_sight)?;
+        let (failed, failure) = watch::channel(None);
+        let told = ledger::Told { hub: inner.clone(), zones: doors.clone(), sight: sight.clone() };
+        let store = ledger::start(self.store, entries, told, failed)?;
         let weak_inner = inner.downgrade();
         let task = HubTask {
             hub,
@@ -261,6 +262,7 @@ impl ServerBuilder {
             lines,
             natives,
             is_ready,
+            failure,
             clock,
             limits: self.limits,
             zones: doors,

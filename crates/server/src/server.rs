@@ -35,6 +35,7 @@ pub(crate) struct Parts {
     pub(crate) lines: Lines,
     pub(crate) natives: Arc<Natives>,
     pub(crate) is_ready: watch::Receiver<bool>,
+    pub(crate) failure: watch::Receiver<Option<String>>,
     pub(crate) clock: Clock,
     pub(crate) limits: Limits,
     pub(crate) zones: ZoneDoors,
@@ -53,6 +54,7 @@ pub(crate) struct Shared {
     pub(crate) is_ready: watch::Receiver<bool>,
     /// Turned on once: listeners stop accepting.
     pub(crate) stopping: watch::Sender<bool>,
+    failure: watch::Receiver<Option<String>>,
     natives: Arc<Natives>,
     pub(crate) agents: AgentThreads,
     zones: ZoneDoors,
@@ -100,6 +102,7 @@ impl Server {
             limits: parts.limits,
             is_ready: parts.is_ready,
             stopping: watch::channel(false).0,
+            failure: parts.failure,
             natives: parts.natives,
             agents: AgentThreads::default(),
             zones: parts.zones,
@@ -277,7 +280,21 @@ impl Server {
     /// once too many callbacks hang: a restart is due.
     #[must_use]
     pub fn is_ready(&self) -> bool {
-        *self.0.is_ready.borrow() && !self.is_stopping() && self.0.zones.are_open()
+        let has_failed = self.0.failure.borrow().is_some();
+        *self.0.is_ready.borrow() && !has_failed && !self.is_stopping() && self.0.zones.are_open()
+    }
+
+    /// Resolves with the reason when nothing can be kept any more. The process must end then and
+    /// start again from what the store holds: durable zones and logins stand still.
+    pub async fn failed(&self) -> String {
+        let mut failure = self.0.failure.clone();
+        let found = failure.wait_for(Option::is_some).await;
+        let why = found.ok().and_then(|why| why.clone());
+        match why {
+            Some(why) => why,
+            // The store's thread has ended in peace.
+            None => std::future::pending().await,
+        }
     }
 
     /// Connections that are open.

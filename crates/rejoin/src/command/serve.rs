@@ -4,13 +4,15 @@ use std::net::SocketAddr;
 
 use rejoin::hub::HubConfig;
 use rejoin::server::{AdminConfig, ServerBuilder, SightConfig, WebConfig, relay};
+use rejoin::store::Embedded;
+use rejoin::zone;
 use tokio::net::TcpListener;
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
-use super::Failure;
-use super::settings::Settings;
+use super::settings::{Durability, Settings};
+use super::{Failure, control};
 
 /// What a browser shows at the players' door.
 const PAGE: &str = include_str!("page.html");
@@ -45,6 +47,9 @@ fn start_log(settings: &Settings) -> Result<(), Failure> {
 }
 
 async fn serve(settings: &Settings) -> Result<(), Failure> {
+    // Before any port is taken: a folder that cannot be used is the first thing to say.
+    let store = settings.data.as_ref().map(Embedded::open).transpose();
+    let store = store.map_err(|error| Failure::new(error.to_string()))?;
     let players = bind(settings.listen, "players", "--listen").await?;
     let admin = bind(settings.admin_listen, "operators", "--admin-listen").await?;
     let at = |listener: &TcpListener, asked| listener.local_addr().unwrap_or(asked);
@@ -54,12 +59,22 @@ async fn serve(settings: &Settings) -> Result<(), Failure> {
     if let Some(names) = &settings.server_names {
         config.server_names.clone_from(names);
     }
-    let server = ServerBuilder::new()
+    let durability = match settings.relay_durability {
+        Durability::Memory => zone::Durability::Memory,
+        Durability::Session => zone::Durability::Session,
+        Durability::Full => zone::Durability::Full,
+    };
+    let relay_config = zone::ZoneConfig { durability, ..relay::config() };
+    let builder = ServerBuilder::new()
         .config(config)
-        .sight(SightConfig { addresses: settings.log_addresses, ..SightConfig::default() })
-        .zone(relay::KIND, relay::config(), || relay::Relay)
-        .start()
-        .map_err(|error| Failure::new(error.to_string()))?;
+        .sight(SightConfig { addresses: settings.log_addresses, ..SightConfig::default() });
+    let mut builder = builder.zone(relay::KIND, relay_config, || relay::Relay);
+    let mut control = None;
+    if let (Some(store), Some(data)) = (store, &settings.data) {
+        control = control::listen(data, store.snapshots());
+        builder = builder.store(store);
+    }
+    let server = builder.start().map_err(|error| Failure::new(error.to_string()))?;
     let web = WebConfig {
         origins: settings.origins.clone(),
         page: Some(PAGE.replace("{address}", &players_at.to_string())),
@@ -73,9 +88,24 @@ async fn serve(settings: &Settings) -> Result<(), Failure> {
 
     server.ready().await.map_err(|error| Failure::new(error.to_string()))?;
     greet(settings, players_at, admin_at);
-    told_to_stop().await?;
+    tokio::select! {
+        told = told_to_stop() => told?,
+        why = server.failed() => {
+            // No farewell: what was not told to be kept is not, and clients come back by themselves.
+            return Err(Failure::new(format!(
+                "nothing can be kept any more: {why}. The server ends here; what it had confirmed is \
+                 kept. Look at the disk, then start it again"
+            )));
+        }
+    }
     println!("stopping: everybody is told to come back");
-    server.stop().await;
+    drop(control);
+    if tokio::time::timeout(settings.stop_within, server.stop()).await.is_err() {
+        return Err(Failure::new(format!(
+            "not everything ended within {} s; what was confirmed is kept",
+            settings.stop_within.as_secs()
+        )));
+    }
     println!("stopped");
     Ok(())
 }
@@ -104,10 +134,7 @@ fn greet(settings: &Settings, players: SocketAddr, admin: SocketAddr) {
         println!();
     }
     match &settings.data {
-        Some(data) => println!(
-            "  sessions  in memory: {} is not used yet, a restart forgets them",
-            data.display()
-        ),
+        Some(data) => println!("  sessions  kept in {}", data.display()),
         None => println!("  sessions  in memory: a restart forgets them"),
     }
     if settings.dev {

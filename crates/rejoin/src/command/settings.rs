@@ -4,6 +4,7 @@
 use std::fmt;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use clap::Args;
 use rejoin::server::Addresses;
@@ -26,9 +27,12 @@ pub(crate) struct ServeArguments {
     /// Keep everything in memory.
     #[arg(long, env = "REJOIN_MEMORY")]
     memory: bool,
-    /// Where sessions will be kept. Not used yet: everything is in memory. [default: ./rejoin-data]
+    /// The folder in which everything is kept. [default: ./rejoin-data]
     #[arg(long, env = "REJOIN_DATA", value_name = "FOLDER", conflicts_with = "memory")]
     data: Option<PathBuf>,
+    /// When told to stop, end within so many seconds. [default: 25]
+    #[arg(long, env = "REJOIN_STOP_WITHIN_S", value_name = "SECONDS")]
+    stop_within_s: Option<u64>,
     /// For development: lets players in without any identity.
     #[arg(long, env = "REJOIN_DEV")]
     dev: bool,
@@ -53,10 +57,36 @@ struct File {
     dev: Option<bool>,
     server_names: Option<Vec<String>>,
     origins: Option<Vec<String>>,
+    stop_within_s: Option<u64>,
+    #[serde(default)]
+    zone: ZonesFile,
     #[serde(default)]
     admin: AdminFile,
     #[serde(default)]
     log: LogFile,
+}
+
+/// Settings by kind of zone.
+#[derive(Deserialize, Clone, PartialEq, Debug, Default)]
+#[serde(deny_unknown_fields)]
+struct ZonesFile {
+    #[serde(default)]
+    relay: ZoneFile,
+}
+
+#[derive(Deserialize, Clone, PartialEq, Debug, Default)]
+#[serde(deny_unknown_fields)]
+struct ZoneFile {
+    durability: Option<Durability>,
+}
+
+/// What a zone keeps through a crash, as the file says it.
+#[derive(Deserialize, Clone, Copy, PartialEq, Eq, Debug)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Durability {
+    Memory,
+    Session,
+    Full,
 }
 
 #[derive(Deserialize, Clone, PartialEq, Debug, Default)]
@@ -106,6 +136,8 @@ pub(crate) struct Settings {
     /// None: the names of this machine's own loopback.
     pub(crate) server_names: Option<Vec<String>>,
     pub(crate) origins: Vec<String>,
+    pub(crate) relay_durability: Durability,
+    pub(crate) stop_within: Duration,
     pub(crate) log: String,
     pub(crate) log_json: bool,
     pub(crate) log_addresses: Addresses,
@@ -122,6 +154,9 @@ impl ServeArguments {
         let loopback = |port| SocketAddr::from(([127, 0, 0, 1], port));
         let memory = self.memory || (self.data.is_none() && file.memory == Some(true));
         let data = self.data.clone().or(file.data).unwrap_or_else(|| "./rejoin-data".into());
+        // Where nothing outlives the process, waiting for the store would gain nothing.
+        let relay = if memory { Durability::Memory } else { Durability::Full };
+        let stop_within_s = self.stop_within_s.or(file.stop_within_s).unwrap_or(25);
         Ok(Settings {
             listen: self.listen.or(file.listen).unwrap_or_else(|| loopback(7400)),
             admin_listen: self.admin_listen.or(file.admin.listen).unwrap_or_else(|| loopback(7401)),
@@ -130,6 +165,8 @@ impl ServeArguments {
             dev: self.dev || file.dev == Some(true),
             server_names: file.server_names,
             origins: file.origins.unwrap_or_default(),
+            relay_durability: file.zone.relay.durability.unwrap_or(relay),
+            stop_within: Duration::from_secs(stop_within_s),
             log: self.log.clone().or(file.log.filter).unwrap_or_else(|| "info".to_owned()),
             log_json: self.log_json || file.log.json == Some(true),
             log_addresses: file.log.addresses.map(Addresses::from).unwrap_or_default(),
@@ -166,6 +203,13 @@ impl fmt::Display for Settings {
             writeln!(f, "server_names = {names:?}")?;
         }
         writeln!(f, "origins = {:?}", self.origins)?;
+        writeln!(f, "stop_within_s = {}", self.stop_within.as_secs())?;
+        let durability = match self.relay_durability {
+            Durability::Memory => "memory",
+            Durability::Session => "session",
+            Durability::Full => "full",
+        };
+        writeln!(f, "\n[zone.relay]\ndurability = {durability:?}")?;
         writeln!(f, "\n[admin]\nlisten = \"{}\"", self.admin_listen)?;
         writeln!(f, "hosts = {:?}", self.admin_hosts)?;
         writeln!(f, "\n[log]\nfilter = {:?}\njson = {}", self.log, self.log_json)?;
@@ -201,6 +245,8 @@ mod tests {
         assert_eq!((file.dev, file.data), (Some(true), settings.data));
         assert_eq!(file.admin.hosts, Some(settings.admin_hosts));
         assert_eq!(file.log.addresses.map(Addresses::from), Some(settings.log_addresses));
+        assert_eq!(file.zone.relay.durability, Some(settings.relay_durability));
+        assert_eq!(file.stop_within_s, Some(25));
     }
 
     #[test]
@@ -220,5 +266,8 @@ mod tests {
         assert_eq!(settings.listen.to_string(), "127.0.0.1:7400");
         assert_eq!(settings.admin_listen.to_string(), "127.0.0.1:7401");
         assert!(!settings.dev);
+        assert_eq!(settings.data.as_deref(), Some(Path::new("./rejoin-data")));
+        assert_eq!(settings.stop_within, Duration::from_secs(25));
+        assert_eq!(settings.relay_durability, Durability::Full);
     }
 }

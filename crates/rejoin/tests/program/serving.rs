@@ -13,6 +13,7 @@ pub(crate) fn rejoin() -> Command {
     for name in ["LISTEN", "ADMIN_LISTEN", "MEMORY", "DATA", "DEV", "CONFIG", "LOG", "LOG_JSON"] {
         command.env_remove(format!("REJOIN_{name}"));
     }
+    command.env_remove("REJOIN_STOP_WITHIN_S");
     command
 }
 

@@ -153,6 +153,14 @@ impl Crew {
         }
     }
 
+    /// Every zone submits what it would have saved later.
+    pub(super) fn seal(&mut self) {
+        let zones: Vec<ZoneId> = self.zones().map(|(zone, _)| zone).collect();
+        for zone in zones {
+            self.touch(zone, |seat| seat.direct.push_back(ZoneInput::Seal));
+        }
+    }
+
     /// Zones whose time has come have that to hear, too.
     pub(super) fn ring(&mut self, now: Time) {
         while let Some((at, zone)) = self.alarms.first().copied().filter(|(at, _)| *at <= now) {

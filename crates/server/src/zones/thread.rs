@@ -69,6 +69,9 @@ impl Thread {
             more -= 1;
             next = if more > 0 { crew.inbox.try_recv().ok() } else { None };
         }
+        if is_stopping {
+            crew.seal();
+        }
         crew.ring(self.around.clock.now());
         while let Some((zone, seat)) = crew.next() {
             crew = self.feed(crew, zone, seat)?;
