@@ -88,8 +88,9 @@ pub(crate) struct Metrics {
 pub(crate) struct Levels {
     pub(crate) hub_outer: usize,
     pub(crate) hub_inner: usize,
-    pub(crate) zones_total: usize,
-    pub(crate) zones_deepest: usize,
+    pub(crate) zones_open: usize,
+    pub(crate) zone_mail: usize,
+    pub(crate) zone_mail_deepest: usize,
     pub(crate) log_suppressed: u64,
     pub(crate) is_ready: bool,
 }
@@ -208,7 +209,7 @@ impl Metrics {
                 "How long the store took for a batch",
                 &[0.00001, 0.0001, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0],
             ),
-            zones: desk.gauge("zones_open", "Open zones"),
+            zones: desk.gauge("zones_open", "Zones that are open or being opened"),
             zone_faults: desk.counter("zone_faults", "Panics of zones"),
             listener_panics: desk.counter("listener_panics", "Panics of event listeners"),
             event_readers: desk.gauge("event_readers", "Readers of the event stream"),
@@ -237,8 +238,9 @@ impl Metrics {
         };
         gauge(&self.hub_mailbox[0], levels.hub_outer);
         gauge(&self.hub_mailbox[1], levels.hub_inner);
-        gauge(&self.zone_mailboxes[0], levels.zones_total);
-        gauge(&self.zone_mailboxes[1], levels.zones_deepest);
+        gauge(&self.zones, levels.zones_open);
+        gauge(&self.zone_mailboxes[0], levels.zone_mail);
+        gauge(&self.zone_mailboxes[1], levels.zone_mail_deepest);
         gauge(&self.ready, usize::from(levels.is_ready));
         // Two scrapes at once must not count the same lines twice.
         let inner: &AtomicU64 = self.log_suppressed.inner();
@@ -310,8 +312,6 @@ impl Metrics {
                 self.guard_steps[*step as usize * whats + *what as usize].inc();
             }
             Event::ZoneFault { .. } => drop(self.zone_faults.inc()),
-            Event::ZoneOpened { .. } => drop(self.zones.inc()),
-            Event::ZoneEnded { .. } => drop(self.zones.dec()),
             _ => {}
         }
     }

@@ -61,6 +61,17 @@ fn every_kind_is_shown_on_one_line_with_its_name() {
 }
 
 #[test]
+fn the_documented_numbers_are_the_defaults() {
+    let page = include_str!("../../../../../docs/OPERATIONS.md");
+    let admin = crate::admin::AdminConfig::default();
+    let sight = crate::sight::SightConfig::default();
+    assert_eq!((admin.event_readers_max, admin.heartbeat.as_secs()), (64, 15));
+    assert!(page.contains("At most 64 readers") && page.contains("comes every 15 s"));
+    assert_eq!((sight.journal_events, sight.addresses.label()), (4_096, "hash"));
+    assert!(page.contains("The last 4,096 events") && page.contains("`\"hash\"` (the default"));
+}
+
+#[test]
 fn every_field_is_in_the_documentation() {
     let page = include_str!("../../../../../docs/OPERATIONS.md");
     let mut fields = std::collections::BTreeSet::new();
