@@ -42,13 +42,11 @@ pub(crate) fn recover(store: &mut dyn Store) -> Recovered {
     recovered
 }
 
-/// Starts the thread.
+/// Starts the thread, with those it tells of commits.
 pub(crate) fn start(
     store: Box<dyn Store + Send>,
     entries: Receiver<Entry>,
-    hub: InnerDoor,
-    zones: ZoneDoors,
-    sight: SharedSight,
+    (hub, zones, sight): (InnerDoor, ZoneDoors, SharedSight),
 ) -> std::io::Result<JoinHandle<()>> {
     let mut ledger = Ledger { store, hub, zones, sight };
     let builder = std::thread::Builder::new().name("rejoin-store".to_owned());

@@ -131,6 +131,28 @@ impl Desk {
         values.into_iter().map(|value| family.get_or_create_owned(&[(key, value)])).collect()
     }
 
+    fn disconnected(&mut self) -> Vec<Counter> {
+        let help = "Sessions that lost their connection, by the code of its end";
+        self.each("sessions_disconnected", help, "reason", codes().map(|row| row.1))
+    }
+
+    fn ended(&mut self) -> Vec<Counter> {
+        let help = "Sessions that ended for good, by cause";
+        self.each("sessions_ended", help, "cause", EndCause::ALL.map(EndCause::label))
+    }
+
+    fn hub_mailbox(&mut self) -> [Gauge; 2] {
+        let help = "Messages that wait for the hub";
+        let doors: Vec<Gauge> = self.each("hub_mailbox_depth", help, "door", ["outer", "inner"]);
+        [doors[0].clone(), doors[1].clone()]
+    }
+
+    fn zone_mailboxes(&mut self) -> [Gauge; 2] {
+        let help = "Messages that wait for zones: all, and those of the deepest";
+        let both: Vec<Gauge> = self.each("zone_mailbox_depth", help, "of", ["all", "deepest"]);
+        [both[0].clone(), both[1].clone()]
+    }
+
     fn guard_steps(&mut self) -> Vec<Counter> {
         let family = Family::<Labels<2>, Counter>::default();
         let help = "Steps of the guard against connections, by what they were against";
@@ -148,7 +170,6 @@ impl Metrics {
         let mut desk = Desk(Registry::with_prefix("rejoin"));
         let desk = &mut desk;
         let transports = || Transport::ALL.map(Transport::label);
-        let pair = |metrics: Vec<Gauge>| [metrics[0].clone(), metrics[1].clone()];
         let rungs =
             desk.each("resumes", "Welcomes, by rung", "rung", ["replayed", "resynced", "new"]);
         let traffic = Traffic::default();
@@ -158,18 +179,8 @@ impl Metrics {
             sessions_held: desk.gauge("sessions_held", "Sessions that wait for their player"),
             sessions_native: desk.gauge("sessions_native", "Sessions that live in the server"),
             sessions_created: desk.counter("sessions_created", "Sessions that began"),
-            sessions_disconnected: desk.each(
-                "sessions_disconnected",
-                "Sessions that lost their connection, by the code of its end",
-                "reason",
-                codes().map(|row| row.1),
-            ),
-            sessions_ended: desk.each(
-                "sessions_ended",
-                "Sessions that ended for good, by cause",
-                "cause",
-                EndCause::ALL.map(EndCause::label),
-            ),
+            sessions_disconnected: desk.disconnected(),
+            sessions_ended: desk.ended(),
             connections: desk.each("connections", "Open connections", "transport", transports()),
             connections_opened: desk.each(
                 "connections_opened",
@@ -213,18 +224,8 @@ impl Metrics {
             zone_faults: desk.counter("zone_faults", "Panics of zones"),
             listener_panics: desk.counter("listener_panics", "Panics of event listeners"),
             event_readers: desk.gauge("event_readers", "Readers of the event stream"),
-            hub_mailbox: pair(desk.each(
-                "hub_mailbox_depth",
-                "Messages that wait for the hub",
-                "door",
-                ["outer", "inner"],
-            )),
-            zone_mailboxes: pair(desk.each(
-                "zone_mailbox_depth",
-                "Messages that wait for zones: all, and those of the deepest",
-                "of",
-                ["all", "deepest"],
-            )),
+            hub_mailbox: desk.hub_mailbox(),
+            zone_mailboxes: desk.zone_mailboxes(),
             log_suppressed: desk.counter("log_lines_suppressed", "Lines the log held back"),
             ready: desk.gauge("ready", "Whether players are let in"),
             registry: std::mem::take(&mut desk.0),

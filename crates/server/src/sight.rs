@@ -61,10 +61,10 @@ impl Sight {
         clock: Clock,
         lines: Lines,
         limits: Limits,
-        incarnation: u64,
+        incarnation: Incarnation,
     ) -> Self {
         Self {
-            journal: Journal::new(Incarnation(incarnation), config.journal_events),
+            journal: Journal::new(incarnation, config.journal_events),
             metrics: Metrics::new(),
             logbook: Logbook::new(clock, config.addresses),
             tallies: Tallies::default(),

@@ -1,3 +1,5 @@
+//! Lines as they are written, floods, and addresses.
+
 use std::io::Write;
 use std::sync::{Arc, Mutex};
 

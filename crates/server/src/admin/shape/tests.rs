@@ -1,3 +1,5 @@
+//! Every kind of event has its shape, and the page tells of every field.
+
 use rejoin_core::event::{EndCause, Offence, Step};
 use rejoin_core::id::{ConnectionId, ObjectId, SessionId};
 
