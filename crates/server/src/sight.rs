@@ -14,7 +14,7 @@ use rejoin_wire::{DecodeError, Limits, SharedFrame};
 use tokio::sync::broadcast;
 
 use crate::clock::{Clock, wall};
-use crate::frame_log::{FrameLog, Shown};
+use crate::frame_log::{self, FrameLog, Shown};
 use crate::journal::{Incarnation, Journal};
 use crate::lines::{LineState, Lines};
 use crate::logbook::{Addresses, Cause, Logbook};
@@ -61,10 +61,10 @@ impl Sight {
         clock: Clock,
         lines: Lines,
         limits: Limits,
-        incarnation: u64,
+        incarnation: Incarnation,
     ) -> Self {
         Self {
-            journal: Journal::new(Incarnation(incarnation), config.journal_events),
+            journal: Journal::new(incarnation, config.journal_events),
             metrics: Metrics::new(),
             logbook: Logbook::new(clock, config.addresses),
             tallies: Tallies::default(),
@@ -209,7 +209,9 @@ impl Sight {
         bytes: &[u8],
     ) {
         let Some(tally) = seen.tally() else { return };
-        if let Some(suppressed) = self.logbook.pass(Cause::Frame) {
+        if frame_log::is_heard()
+            && let Some(suppressed) = self.logbook.pass(Cause::Frame)
+        {
             Shown::received(frame.as_ref().ok()).log(tally, bytes, suppressed);
         }
     }
@@ -226,6 +228,7 @@ impl Sight {
         let Some(tally) = seen.tally() else { return };
         tally.send(bytes.len() as u64);
         if tally.frame_log() != FrameLog::Off
+            && frame_log::is_heard()
             && let Some(suppressed) = self.logbook.pass(Cause::Frame)
         {
             Shown::sent(frame, &self.limits).log(tally, bytes, suppressed);
@@ -246,8 +249,9 @@ impl Sight {
         let depths = self.depths.lock().unwrap_or_else(PoisonError::into_inner);
         let waiting = || depths.values().map(Depth::get);
         Levels {
-            zones_total: waiting().sum(),
-            zones_deepest: waiting().max().unwrap_or(0),
+            zones_open: depths.len(),
+            zone_mail: waiting().sum(),
+            zone_mail_deepest: waiting().max().unwrap_or(0),
             log_suppressed: self.logbook.suppressed_total(),
             ..Levels::default()
         }

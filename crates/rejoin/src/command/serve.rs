@@ -1,5 +1,6 @@
 //! `rejoin serve`: the server on its sockets, until it is told to stop.
 
+use std::io::IsTerminal;
 use std::net::SocketAddr;
 
 use rejoin::hub::HubConfig;
@@ -37,6 +38,8 @@ fn start_log(settings: &Settings) -> Result<(), Failure> {
         filter = filter.with_target(FRAMES, LevelFilter::DEBUG);
     }
     let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr);
+    // Colours are for people; a file or a pipe gets plain text.
+    let lines = lines.with_ansi(std::io::stderr().is_terminal());
     let registry = tracing_subscriber::registry().with(filter);
     let started = if settings.log_json {
         registry.with(lines.json()).try_init()
