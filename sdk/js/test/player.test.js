@@ -267,8 +267,10 @@ test('a server that is not ours is told as such', options, async (t) => {
 
 test('a key of the game is used as it is', options, async (t) => {
   const { key } = await Key.generate();
-  const [first, second] = [play(t, server.url, { login: key }), play(t, server.url, { login: key })];
-  await until(second.player, () => second.player.id !== '');
-  await until(first.player, () => first.player.id !== '');
-  assert.equal(first.player.id, second.player.id);
+  const ids = [];
+  for (let visit = 0; visit < 2; visit += 1) {
+    const { player } = play(t, server.url, { login: key });
+    ids.push((await player.once('connected')).player);
+  }
+  assert.equal(ids[0], ids[1]);
 });
