@@ -18,7 +18,9 @@
 pub mod admission;
 pub mod jobs;
 pub mod listener;
+pub mod local;
 pub mod relay;
+pub mod webhook;
 
 mod builder;
 mod clock;
@@ -27,7 +29,9 @@ mod kinds;
 mod ledger;
 mod lines;
 mod mailbox;
+mod proxies;
 mod server;
+mod transport;
 mod websocket;
 mod zones;
 
@@ -36,4 +40,7 @@ pub use self::builder::{ServerBuilder, StartError};
 pub use self::jobs::JobRunner;
 pub use self::lines::QueueLimits;
 pub use self::listener::WebConfig;
+pub use self::local::Local;
+pub use self::proxies::{AddressBlock, AddressBlockError, ForwardedHeader};
 pub use self::server::{Server, ServerError};
+pub use self::webhook::{Webhook, WebhookError};

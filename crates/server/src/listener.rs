@@ -1,23 +1,27 @@
 //! The players' door: accepts sockets, gives each a deadline for its request, and turns those that
 //! ask for `/play` into connections. Health is told here too.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Router;
 use axum::extract::State;
 use axum::extract::ws::WebSocketUpgrade;
-use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, Request, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
+use axum::{Extension, Router};
+use hyper::body::Incoming;
+use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use rejoin_wire::Encoding;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
 
+use crate::proxies::{AddressBlock, ForwardedHeader, client_of};
 use crate::server::Server;
+use crate::transport::Peer;
 use crate::websocket::{self, BUFFER_BYTES};
 
 /// How the players' door is kept.
@@ -31,6 +35,10 @@ pub struct WebConfig {
     /// Connections at a time, and requests at a time; more connections are answered 503, more
     /// requests wait in the system's queue.
     pub sockets_max: usize,
+    /// Proxies that are believed when they say whom they speak for. None: nobody is.
+    pub trusted_proxies: Vec<AddressBlock>,
+    /// Where they say it.
+    pub forwarded_header: ForwardedHeader,
     /// What `GET /` shows.
     pub page: Option<String>,
 }
@@ -41,6 +49,8 @@ impl Default for WebConfig {
             origins: Vec::new(),
             header_deadline: Duration::from_millis(5_000),
             sockets_max: 100_000,
+            trusted_proxies: Vec::new(),
+            forwarded_header: ForwardedHeader::default(),
             page: None,
         }
     }
@@ -50,6 +60,10 @@ impl Default for WebConfig {
 const HEAD_BYTES_MAX: usize = 8 << 10;
 /// How long accepting rests when the system has no more handles.
 const ACCEPT_REST: Duration = Duration::from_millis(50);
+
+/// The other end of a request's socket; a proxy, perhaps.
+#[derive(Clone, Copy)]
+struct SocketPeer(IpAddr);
 
 #[derive(Clone)]
 struct Door {
@@ -87,6 +101,7 @@ impl Server {
     ) {
         let places = Arc::new(Semaphore::new(sockets_max.min(Semaphore::MAX_PERMITS)));
         let mut stopping = self.0.stopping.subscribe();
+        let mut is_told = false;
         loop {
             let Ok(place) = places.clone().acquire_owned().await else { return };
             let accepted = tokio::select! {
@@ -95,6 +110,7 @@ impl Server {
             };
             match accepted {
                 Ok((socket, peer)) => {
+                    is_told = false;
                     let routes = routes.clone();
                     let stopping = self.0.stopping.subscribe();
                     tokio::spawn(async move {
@@ -104,7 +120,9 @@ impl Server {
                 }
                 Err(error) => {
                     // Mostly too few handles: those who are in go on, the others wait.
-                    tracing::warn!(%error, "no connection can be accepted");
+                    if !std::mem::replace(&mut is_told, true) {
+                        tracing::warn!(%error, "no connection can be accepted; raise the limit of open files");
+                    }
                     tokio::time::sleep(ACCEPT_REST).await;
                 }
             }
@@ -128,7 +146,11 @@ async fn answer(
 ) {
     // Small frames must not wait for company.
     let _ = socket.set_nodelay(true);
-    let service = TowerToHyperService::new(routes);
+    let routes = TowerToHyperService::new(routes);
+    let service = service_fn(move |mut request: Request<Incoming>| {
+        request.extensions_mut().insert(SocketPeer(peer.ip()));
+        routes.call(request)
+    });
     let mut http = hyper::server::conn::http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(header_deadline).max_buf_size(HEAD_BYTES_MAX);
     let connection = http.serve_connection(TokioIo::new(socket), service).with_upgrades();
@@ -173,6 +195,7 @@ async fn page(State(door): State<Door>) -> Response {
 
 async fn play(
     State(door): State<Door>,
+    Extension(SocketPeer(socket)): Extension<SocketPeer>,
     headers: HeaderMap,
     upgrade: Result<WebSocketUpgrade, axum::extract::ws::rejection::WebSocketUpgradeRejection>,
 ) -> Response {
@@ -191,6 +214,9 @@ async fn play(
         let text = "no subprotocol that is spoken here: rejoin.v1.proto or rejoin.v1.json\n";
         return (StatusCode::BAD_REQUEST, text).into_response();
     };
+    let WebConfig { trusted_proxies, forwarded_header, .. } = &*door.web;
+    let address = client_of(socket, &headers, trusted_proxies, *forwarded_header);
+    let peer = Peer { transport: "websocket", address: Some(address) };
     let limits = door.server.0.limits;
     let largest = limits.client_frame_bytes(encoding);
     // The library buffers a message whole before it says that it would block.
@@ -201,7 +227,7 @@ async fn play(
         .max_write_buffer_size(pending)
         .max_message_size(largest)
         .max_frame_size(largest)
-        .on_upgrade(move |socket| websocket::serve(socket, encoding, door.server))
+        .on_upgrade(move |socket| websocket::serve(socket, encoding, peer, door.server))
 }
 
 /// The first subprotocol of the client's list that is spoken here; JSON if it names none.

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use rejoin::hub::HubConfig;
-use rejoin::server::{ServerBuilder, WebConfig, relay};
+use rejoin::server::{ServerBuilder, WebConfig, Webhook, relay};
 use tokio::net::TcpListener;
 use tracing_subscriber::filter::Targets;
 use tracing_subscriber::layer::SubscriberExt;
@@ -48,13 +48,18 @@ async fn serve(settings: &Settings) -> Result<(), Failure> {
     if let Some(names) = &settings.server_names {
         config.server_names.clone_from(names);
     }
-    let server = ServerBuilder::new()
-        .config(config)
-        .zone(relay::KIND, relay::config(), || relay::Relay)
-        .start()
-        .map_err(|error| Failure::new(error.to_string()))?;
+    let mut builder =
+        ServerBuilder::new().config(config).zone(relay::KIND, relay::config(), || relay::Relay);
+    if let Some(admission) = &settings.admission {
+        let hook = Webhook::new(&admission.url, admission.secret.as_deref());
+        builder =
+            builder.admission(hook.map_err(|error| Failure::new(format!("[admission]: {error}")))?);
+    }
+    let server = builder.start().map_err(|error| Failure::new(error.to_string()))?;
     let web = WebConfig {
         origins: settings.origins.clone(),
+        trusted_proxies: settings.trusted_proxies.clone(),
+        forwarded_header: settings.forwarded_header,
         page: Some(PAGE.replace("{address}", &players_at.to_string())),
         ..WebConfig::default()
     };

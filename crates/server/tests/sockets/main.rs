@@ -2,6 +2,7 @@
 
 mod client;
 mod dialogue;
+mod doors;
 mod embedding;
 mod hostile;
 mod resume;
