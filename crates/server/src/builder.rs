@@ -205,9 +205,13 @@ impl ServerBuilder {
             Ok(seed)
         };
         let clock = Clock::start();
-        if self.admission.is_some() && self.config.admission == hub::Admission::Open {
-            self.config.admission = hub::Admission::Ask(ADMISSION_DEADLINE);
-        }
+        let admission = self.admission.take().map(|rule| match self.config.admission {
+            hub::Admission::Ask(deadline) => (rule, deadline),
+            hub::Admission::Open => {
+                self.config.admission = hub::Admission::Ask(ADMISSION_DEADLINE);
+                (rule, ADMISSION_DEADLINE)
+            }
+        });
         let (outer, outer_mail) = mpsc::channel(DOOR_MAX);
         let (inner, inner_mail) = mpsc::channel(DOOR_MAX);
         let looked_at = inner.downgrade();
@@ -251,7 +255,7 @@ impl ServerBuilder {
             zones: doors.clone(),
             sight: sight.clone(),
             natives: natives.clone(),
-            admission: self.admission,
+            admission,
             callback: self.callback,
             ready,
             own: Own::default(),

@@ -1,18 +1,18 @@
 //! The players' door: accepts sockets, gives each a deadline for its request, and turns those that
 //! ask for `/play` into connections. Health is told here too.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::State;
 use axum::extract::ws::WebSocketUpgrade;
-use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, Request, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::{Extension, Router};
 use hyper::body::Incoming;
-use hyper::service::Service;
+use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use rejoin_wire::Encoding;
@@ -20,8 +20,11 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
 
 use crate::logbook::Cause;
+use crate::metrics::Transport;
+use crate::proxies::{AddressBlock, ForwardedHeader, client_of};
 use crate::server::Server;
 use crate::sight::Sight;
+use crate::transport::Peer;
 use crate::websocket::{self, BUFFER_BYTES};
 
 /// How the players' door is kept.
@@ -35,6 +38,10 @@ pub struct WebConfig {
     /// Connections at a time, and requests at a time; more connections are answered 503, more
     /// requests wait in the system's queue.
     pub sockets_max: usize,
+    /// Proxies that are believed when they say whom they speak for. None: nobody is.
+    pub trusted_proxies: Vec<AddressBlock>,
+    /// Where they say it.
+    pub forwarded_header: ForwardedHeader,
     /// What `GET /` shows.
     pub page: Option<String>,
 }
@@ -45,6 +52,8 @@ impl Default for WebConfig {
             origins: Vec::new(),
             header_deadline: Duration::from_millis(5_000),
             sockets_max: 100_000,
+            trusted_proxies: Vec::new(),
+            forwarded_header: ForwardedHeader::default(),
             page: None,
         }
     }
@@ -55,9 +64,9 @@ const HEAD_BYTES_MAX: usize = 8 << 10;
 /// How long accepting rests when the system has no more handles.
 const ACCEPT_REST: Duration = Duration::from_millis(50);
 
-/// Who sent a request.
+/// The other end of a request's socket; a proxy, perhaps.
 #[derive(Clone, Copy)]
-struct Peer(SocketAddr);
+struct SocketPeer(IpAddr);
 
 #[derive(Clone)]
 struct Door {
@@ -108,7 +117,7 @@ impl Server {
                 Err(error) => {
                     // Mostly too few handles: those who are in go on, the others wait.
                     if let Some(suppressed) = self.0.sight.logbook.pass(Cause::Accept) {
-                        tracing::warn!(%error, suppressed, "no connection can be accepted");
+                        tracing::warn!(%error, suppressed, "no connection can be accepted; raise the limit of open files");
                     }
                     tokio::time::sleep(ACCEPT_REST).await;
                 }
@@ -134,8 +143,8 @@ async fn answer(
     // Small frames must not wait for company.
     let _ = socket.set_nodelay(true);
     let routes = TowerToHyperService::new(routes);
-    let service = hyper::service::service_fn(move |mut request: hyper::Request<Incoming>| {
-        request.extensions_mut().insert(Peer(peer));
+    let service = service_fn(move |mut request: Request<Incoming>| {
+        request.extensions_mut().insert(SocketPeer(peer.ip()));
         routes.call(request)
     });
     let mut http = hyper::server::conn::http1::Builder::new();
@@ -189,7 +198,7 @@ async fn page(State(door): State<Door>) -> Response {
 
 async fn play(
     State(door): State<Door>,
-    Extension(Peer(peer)): Extension<Peer>,
+    Extension(SocketPeer(socket)): Extension<SocketPeer>,
     headers: HeaderMap,
     upgrade: Result<WebSocketUpgrade, axum::extract::ws::rejection::WebSocketUpgradeRejection>,
 ) -> Response {
@@ -208,6 +217,9 @@ async fn play(
         let text = "no subprotocol that is spoken here: rejoin.v1.proto or rejoin.v1.json\n";
         return (StatusCode::BAD_REQUEST, text).into_response();
     };
+    let WebConfig { trusted_proxies, forwarded_header, .. } = &*door.web;
+    let address = client_of(socket, &headers, trusted_proxies, *forwarded_header);
+    let peer = Peer { transport: Transport::WebSocket, address: Some(address) };
     let limits = door.server.0.limits;
     let largest = limits.client_frame_bytes(encoding);
     // The library buffers a message whole before it says that it would block.
@@ -218,7 +230,7 @@ async fn play(
         .max_write_buffer_size(pending)
         .max_message_size(largest)
         .max_frame_size(largest)
-        .on_upgrade(move |socket| websocket::serve(socket, encoding, door.server, peer.ip()))
+        .on_upgrade(move |socket| websocket::serve(socket, encoding, peer, door.server))
 }
 
 /// The first subprotocol of the client's list that is spoken here; JSON if it names none.

@@ -24,15 +24,18 @@ pub(crate) use self::traffic::Traffic;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Transport {
     WebSocket,
+    /// Within the process.
+    Local,
 }
 
 impl Transport {
-    const ALL: [Self; 1] = [Self::WebSocket];
+    const ALL: [Self; 2] = [Self::WebSocket, Self::Local];
 
     /// The label in metrics and logs.
     pub(crate) fn label(self) -> &'static str {
         match self {
             Self::WebSocket => "websocket",
+            Self::Local => "local",
         }
     }
 }

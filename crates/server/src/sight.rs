@@ -18,8 +18,9 @@ use crate::frame_log::{self, FrameLog, Shown};
 use crate::journal::{Incarnation, Journal};
 use crate::lines::{LineState, Lines};
 use crate::logbook::{Addresses, Cause, Logbook};
-use crate::metrics::{Levels, Metrics, Transport};
+use crate::metrics::{Levels, Metrics};
 use crate::tally::{Attendance, Seen, Tallies, Tally};
+use crate::transport::Peer;
 use crate::zones::Depth;
 
 /// Events that a listener may fall behind before it misses some.
@@ -177,9 +178,9 @@ impl Sight {
     }
 
     /// A connection is open.
-    pub(crate) fn opened(&self, seen: &Seen, transport: Transport, address: std::net::IpAddr) {
-        seen.set_origin(transport, Some(address));
-        self.metrics.connection_opened(transport);
+    pub(crate) fn opened(&self, seen: &Seen, peer: Peer) {
+        seen.set_origin(peer.transport, peer.address);
+        self.metrics.connection_opened(peer.transport);
     }
 
     /// A connection is gone.

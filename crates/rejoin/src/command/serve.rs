@@ -4,7 +4,7 @@ use std::io::IsTerminal;
 use std::net::SocketAddr;
 
 use rejoin::hub::HubConfig;
-use rejoin::server::{AdminConfig, ServerBuilder, SightConfig, WebConfig, relay};
+use rejoin::server::{AdminConfig, ServerBuilder, SightConfig, WebConfig, Webhook, relay};
 use rejoin::store::Embedded;
 use rejoin::zone;
 use tokio::net::TcpListener;
@@ -77,9 +77,16 @@ async fn serve(settings: &Settings) -> Result<(), Failure> {
         control = control::listen(data, store.snapshots());
         builder = builder.store(store);
     }
+    if let Some(admission) = &settings.admission {
+        let hook = Webhook::new(&admission.url, admission.secret.as_deref());
+        builder =
+            builder.admission(hook.map_err(|error| Failure::new(format!("[admission]: {error}")))?);
+    }
     let server = builder.start().map_err(|error| Failure::new(error.to_string()))?;
     let web = WebConfig {
         origins: settings.origins.clone(),
+        trusted_proxies: settings.trusted_proxies.clone(),
+        forwarded_header: settings.forwarded_header,
         page: Some(PAGE.replace("{address}", &players_at.to_string())),
         ..WebConfig::default()
     };

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
-use rejoin::server::Addresses;
-use serde::Deserialize;
+use rejoin::server::{AddressBlock, Addresses, ForwardedHeader, Webhook};
+use serde::{Deserialize, Deserializer};
 
 use super::Failure;
 
@@ -60,6 +60,10 @@ struct File {
     stop_within_s: Option<u64>,
     #[serde(default)]
     zone: ZonesFile,
+    #[serde(default, deserialize_with = "blocks")]
+    trusted_proxies: Option<Vec<AddressBlock>>,
+    forwarded_header: Option<HeaderName>,
+    admission: Option<AdmissionFile>,
     #[serde(default)]
     admin: AdminFile,
     #[serde(default)]
@@ -87,6 +91,45 @@ pub(crate) enum Durability {
     Memory,
     Session,
     Full,
+}
+
+/// In which header trusted proxies name their clients.
+#[derive(Deserialize, Clone, Copy, PartialEq, Debug, Default)]
+#[serde(rename_all = "kebab-case")]
+enum HeaderName {
+    #[default]
+    XForwardedFor,
+    Forwarded,
+}
+
+/// Who is asked about every login.
+#[derive(Deserialize, Clone, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct AdmissionFile {
+    #[serde(deserialize_with = "hook_url")]
+    pub(crate) url: String,
+    pub(crate) secret: Option<String>,
+}
+
+/// Without the secret.
+impl fmt::Debug for AdmissionFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "AdmissionFile({:?})", self.url)
+    }
+}
+
+/// Looked at when it is read, so that the error names its line.
+fn hook_url<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
+    let url = String::deserialize(from)?;
+    Webhook::new(&url, None).map_err(serde::de::Error::custom)?;
+    Ok(url)
+}
+
+/// Read one by one, so that the error names the one that is wrong.
+fn blocks<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Vec<AddressBlock>>, D::Error> {
+    let texts = Vec::<String>::deserialize(from)?;
+    let parsed = texts.iter().map(|text| text.parse().map_err(serde::de::Error::custom));
+    parsed.collect::<Result<_, _>>().map(Some)
 }
 
 #[derive(Deserialize, Clone, PartialEq, Debug, Default)]
@@ -138,6 +181,9 @@ pub(crate) struct Settings {
     pub(crate) origins: Vec<String>,
     pub(crate) relay_durability: Durability,
     pub(crate) stop_within: Duration,
+    pub(crate) trusted_proxies: Vec<AddressBlock>,
+    pub(crate) forwarded_header: ForwardedHeader,
+    pub(crate) admission: Option<AdmissionFile>,
     pub(crate) log: String,
     pub(crate) log_json: bool,
     pub(crate) log_addresses: Addresses,
@@ -167,6 +213,12 @@ impl ServeArguments {
             origins: file.origins.unwrap_or_default(),
             relay_durability: file.zone.relay.durability.unwrap_or(relay),
             stop_within: Duration::from_secs(stop_within_s),
+            trusted_proxies: file.trusted_proxies.unwrap_or_default(),
+            forwarded_header: match file.forwarded_header.unwrap_or_default() {
+                HeaderName::XForwardedFor => ForwardedHeader::XForwardedFor,
+                HeaderName::Forwarded => ForwardedHeader::Forwarded,
+            },
+            admission: file.admission,
             log: self.log.clone().or(file.log.filter).unwrap_or_else(|| "info".to_owned()),
             log_json: self.log_json || file.log.json == Some(true),
             log_addresses: file.log.addresses.map(Addresses::from).unwrap_or_default(),
@@ -204,12 +256,23 @@ impl fmt::Display for Settings {
         }
         writeln!(f, "origins = {:?}", self.origins)?;
         writeln!(f, "stop_within_s = {}", self.stop_within.as_secs())?;
+        let proxies: Vec<_> = self.trusted_proxies.iter().map(ToString::to_string).collect();
+        writeln!(f, "trusted_proxies = {proxies:?}")?;
+        if self.forwarded_header == ForwardedHeader::Forwarded {
+            writeln!(f, "forwarded_header = \"forwarded\"")?;
+        }
         let durability = match self.relay_durability {
             Durability::Memory => "memory",
             Durability::Session => "session",
             Durability::Full => "full",
         };
         writeln!(f, "\n[zone.relay]\ndurability = {durability:?}")?;
+        if let Some(AdmissionFile { url, secret }) = &self.admission {
+            writeln!(f, "\n[admission]\nurl = {url:?}")?;
+            if secret.is_some() {
+                writeln!(f, "# secret: set, not shown")?;
+            }
+        }
         writeln!(f, "\n[admin]\nlisten = \"{}\"", self.admin_listen)?;
         writeln!(f, "hosts = {:?}", self.admin_hosts)?;
         writeln!(f, "\n[log]\nfilter = {:?}\njson = {}", self.log, self.log_json)?;
@@ -232,6 +295,31 @@ mod tests {
     #[test]
     fn a_wrong_value_is_refused_by_line() {
         let wrong = parse("dev = true\nlisten = \"nowhere\"\n").expect_err("no address");
+        assert!(wrong.starts_with("line 2: "), "{wrong}");
+    }
+
+    #[test]
+    fn a_proxy_that_is_no_address_is_refused_by_name_and_line() {
+        let text = "dev = true\ntrusted_proxies = [\"10.0.0.0/8\", \"10.1.0.0/8\"]\n";
+        let wrong = parse(text).expect_err("bits beyond the mask");
+        assert!(wrong.starts_with("line 2: ") && wrong.contains("10.1.0.0/8"), "{wrong}");
+        let good = parse("trusted_proxies = [\"10.0.0.0/8\", \"::1\"]\n").expect("good");
+        let good = good.trusted_proxies.expect("two");
+        assert_eq!(good.iter().map(ToString::to_string).collect::<Vec<_>>(), ["10.0.0.0/8", "::1"]);
+        assert!(parse("forwarded_header = \"x-real-ip\"").is_err());
+        assert!(parse("forwarded_header = \"x-forwarded-for\"").is_ok());
+    }
+
+    #[test]
+    fn the_secret_of_the_admission_hook_is_not_shown() {
+        let file = parse("[admission]\nurl = \"http://a/\"\nsecret = \"s3cret\"").expect("good");
+        assert!(!format!("{file:?}").contains("s3cret"));
+        let mut settings = ServeArguments::default().settings().expect("the defaults are good");
+        settings.admission = file.admission;
+        let shown = settings.to_string();
+        assert!(shown.contains("http://a/") && !shown.contains("s3cret"), "{shown}");
+        assert!(parse(&shown).is_ok(), "{shown}");
+        let wrong = parse("[admission]\nurl = \"https://a/\"").expect_err("no TLS here");
         assert!(wrong.starts_with("line 2: "), "{wrong}");
     }
 
