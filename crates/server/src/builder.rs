@@ -193,6 +193,17 @@ impl ServerBuilder {
         Arc::new(Sight::new(self.sight, clock, lines.clone(), self.limits, incarnation))
     }
 
+    /// The game's rule and its deadline; the hub is told to ask.
+    fn take_admission(&mut self) -> Option<(Arc<dyn Admission>, Duration)> {
+        let rule = self.admission.take()?;
+        let deadline = match self.config.admission {
+            hub::Admission::Ask(deadline) => deadline,
+            hub::Admission::Open => ADMISSION_DEADLINE,
+        };
+        self.config.admission = hub::Admission::Ask(deadline);
+        Some((rule, deadline))
+    }
+
     /// Starts the hub, the zones and the store. Must be called within a tokio runtime. Nobody can
     /// connect before [`Server::listen`].
     ///
@@ -205,13 +216,7 @@ impl ServerBuilder {
             Ok(seed)
         };
         let clock = Clock::start();
-        let admission = self.admission.take().map(|rule| match self.config.admission {
-            hub::Admission::Ask(deadline) => (rule, deadline),
-            hub::Admission::Open => {
-                self.config.admission = hub::Admission::Ask(ADMISSION_DEADLINE);
-                (rule, ADMISSION_DEADLINE)
-            }
-        });
+        let admission = self.take_admission();
         let (outer, outer_mail) = mpsc::channel(DOOR_MAX);
         let (inner, inner_mail) = mpsc::channel(DOOR_MAX);
         let looked_at = inner.downgrade();

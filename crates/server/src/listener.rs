@@ -25,7 +25,7 @@ use crate::proxies::{AddressBlock, ForwardedHeader, client_of};
 use crate::server::Server;
 use crate::sight::Sight;
 use crate::transport::Peer;
-use crate::websocket::{self, BUFFER_BYTES};
+use crate::websocket::{self, READ_BUFFER_BYTES, WRITE_BUFFER_BYTES};
 
 /// How the players' door is kept.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -223,10 +223,10 @@ async fn play(
     let limits = door.server.0.limits;
     let largest = limits.client_frame_bytes(encoding);
     // The library buffers a message whole before it says that it would block.
-    let pending = BUFFER_BYTES + 2 * limits.server_frame_bytes(encoding);
+    let pending = WRITE_BUFFER_BYTES + 2 * limits.server_frame_bytes(encoding);
     upgrade
-        .read_buffer_size(BUFFER_BYTES)
-        .write_buffer_size(BUFFER_BYTES)
+        .read_buffer_size(READ_BUFFER_BYTES)
+        .write_buffer_size(WRITE_BUFFER_BYTES)
         .max_write_buffer_size(pending)
         .max_message_size(largest)
         .max_frame_size(largest)

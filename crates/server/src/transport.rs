@@ -5,15 +5,19 @@
 //!
 //! Nothing here decides anything: whatever is wrong with a frame is told to the hub as such.
 
+use std::future::{Ready, ready};
 use std::net::IpAddr;
+use std::pin::Pin;
 use std::time::Duration;
 
 use bytes::Bytes;
+use futures_util::future::Either;
 use rejoin_core::hub::HubInput;
 use rejoin_core::id::ConnectionId;
 use rejoin_core::session::Serializer;
 use rejoin_wire::v1::{CloseCode, client_frame};
 use rejoin_wire::{DecodeError, Encoding, Limits, SharedFrame, decode_client};
+use tokio::sync::mpsc::error::TrySendError;
 use tokio::time::{sleep, timeout};
 
 use crate::clock::Clock;
@@ -83,8 +87,7 @@ pub(crate) async fn serve(
         Encoding::Protobuf => Serializer::Protobuf,
         Encoding::Json => Serializer::Json,
     };
-    let opened = Mail::Input(HubInput::Opened { connection, serializer });
-    if shared.outer.send(opened).await.is_ok() {
+    if tell(&shared.outer, HubInput::Opened { connection, serializer }).await {
         let state = outlet.state.clone();
         let reader = Reader {
             connection,
@@ -103,7 +106,7 @@ pub(crate) async fn serve(
                 // What the peer still sends is read: a socket closed over unread bytes is reset, and
                 // our last words with it. One that does not read needs no such care.
                 if !state.is_overflowed() {
-                    let _ = timeout(LINGER, reading).await;
+                    let _ = Box::pin(timeout(LINGER, reading)).await;
                 }
             }
         }
@@ -111,7 +114,22 @@ pub(crate) async fn serve(
     shared.lines.remove(connection);
     shared.sight.closed(connection, &outlet.state);
     let code = outlet.state.is_overflowed().then_some(CloseCode::TooSlow);
-    let _ = shared.outer.send(Mail::Input(HubInput::Closed { connection, code })).await;
+    tell(&shared.outer, HubInput::Closed { connection, code }).await;
+}
+
+/// Hands something to the hub; false: it has ended. What must wait does so on the heap, because it
+/// rarely has to and every connection would carry the room for it.
+fn tell(
+    hub: &OuterDoor,
+    input: HubInput,
+) -> Either<Ready<bool>, Pin<Box<dyn Future<Output = bool> + Send + '_>>> {
+    match hub.try_send(Mail::Input(input)) {
+        Ok(()) => Either::Left(ready(true)),
+        Err(TrySendError::Closed(_)) => Either::Left(ready(false)),
+        Err(TrySendError::Full(mail)) => {
+            Either::Right(Box::pin(async move { hub.send(mail).await.is_ok() }))
+        }
+    }
 }
 
 /// The half that reads.
@@ -132,11 +150,11 @@ impl Reader<'_> {
         loop {
             let pause = self.state.pause(self.clock);
             if !pause.is_zero() {
-                sleep(pause).await;
+                Box::pin(sleep(pause)).await;
             }
             let bytes = match source.next().await {
                 Heard::Message(bytes) => bytes,
-                Heard::Broken(error) => return self.broken(error).await,
+                Heard::Broken(error) => return Box::pin(self.broken(error)).await,
                 Heard::Gone => return,
             };
             let len = bytes.len();
@@ -152,8 +170,7 @@ impl Reader<'_> {
                 limits = self.limits;
             }
             let connection = self.connection;
-            let input = HubInput::Received { connection, frame, bytes: len };
-            if self.hub.send(Mail::Input(input)).await.is_err() {
+            if !tell(self.hub, HubInput::Received { connection, frame, bytes: len }).await {
                 return;
             }
         }
@@ -163,7 +180,7 @@ impl Reader<'_> {
     async fn broken(&self, error: DecodeError) {
         let connection = self.connection;
         let input = HubInput::Received { connection, frame: Err(error), bytes: 0 };
-        if self.hub.send(Mail::Input(input)).await.is_ok() {
+        if tell(self.hub, input).await {
             let _ = timeout(LINGER, self.state.ending()).await;
             // The writer ends first and this half is then dropped.
             sleep(LINGER).await;
@@ -182,7 +199,7 @@ async fn write(
     let ended = async {
         state.ending().await;
         if !state.is_overflowed() {
-            sleep(LINGER).await;
+            Box::pin(sleep(LINGER)).await;
         }
     };
     let all_written = tokio::select! {
@@ -191,7 +208,7 @@ async fn write(
     };
     if !all_written && state.is_overflowed() {
         // The peer does not read: most likely this is not heard either.
-        let _ = timeout(LINGER / 10, sink.close(CloseCode::TooSlow)).await;
+        let _ = Box::pin(timeout(LINGER / 10, sink.close(CloseCode::TooSlow))).await;
     }
 }
 
@@ -207,7 +224,7 @@ async fn write_queue(
         while let Some(outgoing) = next {
             let frame = match outgoing {
                 Outgoing::Frame(frame) => frame,
-                Outgoing::Close(code) => return sink.close(code).await.is_ok(),
+                Outgoing::Close(code) => return Box::pin(sink.close(code)).await.is_ok(),
             };
             outlet.state.written(frame.len());
             let Some(message) = encoded(&frame, encoding) else { return false };

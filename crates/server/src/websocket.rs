@@ -10,15 +10,23 @@ use rejoin_wire::{DecodeError, Encoding, close};
 use crate::server::Server;
 use crate::transport::{self, Gone, Heard, Peer, Sink, Source};
 
-/// Buffers for reading and for writing. The library's own are 128 KiB, a connection.
-pub(crate) const BUFFER_BYTES: usize = 4 << 10;
+/// The buffer for reading, which every connection has. The library's own is 128 KiB.
+pub(crate) const READ_BUFFER_BYTES: usize = 2 << 10;
+/// So much is gathered before it is written; only what waits is allocated.
+pub(crate) const WRITE_BUFFER_BYTES: usize = 4 << 10;
 
-/// Serves one connection until it is over.
-pub(crate) async fn serve(socket: WebSocket, encoding: Encoding, peer: Peer, server: Server) {
+/// Serves one connection until it is over. Not `async` itself: the socket is split before the future
+/// begins, so that every connection carries it once.
+pub(crate) fn serve(
+    socket: WebSocket,
+    encoding: Encoding,
+    peer: Peer,
+    server: Server,
+) -> impl Future<Output = ()> + Send {
     let message_bytes_max = server.0.limits.client_frame_bytes(encoding);
     let (sink, stream) = socket.split();
     let source = WebSource { stream, message_bytes_max };
-    transport::serve(source, WebSink { sink, encoding }, encoding, peer, server).await;
+    transport::serve(source, WebSink { sink, encoding }, encoding, peer, server)
 }
 
 struct WebSource {
