@@ -109,6 +109,16 @@ test('a second tab takes over; the first is told, does not come back by itself, 
   assert.deepEqual(first.zone, { kind: 'relay', name: 'tabs' });
 });
 
+test('of a hundred tabs one plays, and the others do not fight it', options, async (t) => {
+  const players = tabs(100).map((storage) => play(t, server.url, { storage }).player);
+  const count = (status) => players.filter((player) => player.status === status).length;
+  await Promise.all(players.map((player) => until(player, () => player.status === 'stopped' || count('stopped') === 99)));
+  const [last] = players.filter((player) => player.status !== 'stopped');
+  await until(last, () => last.status === 'connected');
+  assert.deepEqual([count('stopped'), count('connected')], [99, 1]);
+  assert.equal(new Set(players.map(({ id }) => id).filter(Boolean)).size, 1);
+});
+
 test('a guest by secret is the same player after losing its token', options, async (t) => {
   const storage = memoryStorage();
   const { player: first } = play(t, server.url, { storage, login: 'secret' });
