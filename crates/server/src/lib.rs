@@ -9,7 +9,7 @@
 //! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
 //! use rejoin_server::{ServerBuilder, WebConfig, relay};
 //!
-//! let server = ServerBuilder::new().zone("relay", relay::config(), || relay::Relay).start()?;
+//! let server = ServerBuilder::new().zone("relay", relay::config(), relay::Relay::default).start()?;
 //! let listener = tokio::net::TcpListener::bind("127.0.0.1:7400").await?;
 //! server.listen(listener, WebConfig::default()).await;
 //! # Ok(()) }
@@ -22,7 +22,6 @@ pub mod events;
 pub mod jobs;
 pub mod listener;
 pub mod local;
-pub mod relay;
 pub mod webhook;
 
 mod agents;
@@ -49,6 +48,8 @@ mod websocket;
 mod zones;
 
 pub use self::admin::AdminConfig;
+pub use rejoin_relay as relay;
+
 pub use self::admission::{Admission, Verdict};
 pub use self::builder::{ServerBuilder, StartError};
 pub use self::frame_log::FrameLog;

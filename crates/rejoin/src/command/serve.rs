@@ -6,13 +6,12 @@ use std::net::SocketAddr;
 use rejoin::hub::HubConfig;
 use rejoin::server::{AdminConfig, ServerBuilder, SightConfig, WebConfig, Webhook, relay};
 use rejoin::store::Embedded;
-use rejoin::zone;
 use tokio::net::TcpListener;
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
-use super::settings::{Durability, Settings};
+use super::settings::Settings;
 use super::{Failure, control};
 
 /// What a browser shows at the players' door.
@@ -62,16 +61,12 @@ async fn serve(settings: &Settings) -> Result<(), Failure> {
     if let Some(names) = &settings.server_names {
         config.server_names.clone_from(names);
     }
-    let durability = match settings.relay_durability {
-        Durability::Memory => zone::Durability::Memory,
-        Durability::Session => zone::Durability::Session,
-        Durability::Full => zone::Durability::Full,
-    };
-    let relay_config = zone::ZoneConfig { durability, ..relay::config() };
     let builder = ServerBuilder::new()
         .config(config)
         .sight(SightConfig { addresses: settings.log_addresses, ..SightConfig::default() });
-    let mut builder = builder.zone(relay::KIND, relay_config, || relay::Relay);
+    let relay = settings.relay.clone();
+    let mut builder =
+        builder.zone(relay::KIND, relay.zone(), move || relay::Relay::new(relay.clone()));
     let mut control = None;
     if let (Some(store), Some(data)) = (store, &settings.data) {
         control = control::listen(data, store.snapshots());

@@ -1,15 +1,19 @@
 //! The settings of `rejoin serve`: the command line goes before the environment, that before
 //! `rejoin.toml`, and that before the defaults. A key that is not known is refused by name and line.
 
+mod zones;
+
 use std::fmt;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
+use rejoin::server::relay::RelayConfig;
 use rejoin::server::{AddressBlock, Addresses, ForwardedHeader, Webhook};
 use serde::{Deserialize, Deserializer};
 
+use self::zones::ZonesFile;
 use super::Failure;
 
 /// Read when it is there and no other is named.
@@ -68,29 +72,6 @@ struct File {
     admin: AdminFile,
     #[serde(default)]
     log: LogFile,
-}
-
-/// Settings by kind of zone.
-#[derive(Deserialize, Clone, PartialEq, Debug, Default)]
-#[serde(deny_unknown_fields)]
-struct ZonesFile {
-    #[serde(default)]
-    relay: ZoneFile,
-}
-
-#[derive(Deserialize, Clone, PartialEq, Debug, Default)]
-#[serde(deny_unknown_fields)]
-struct ZoneFile {
-    durability: Option<Durability>,
-}
-
-/// What a zone keeps through a crash, as the file says it.
-#[derive(Deserialize, Clone, Copy, PartialEq, Eq, Debug)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum Durability {
-    Memory,
-    Session,
-    Full,
 }
 
 /// In which header trusted proxies name their clients.
@@ -179,7 +160,7 @@ pub(crate) struct Settings {
     /// None: the names of this machine's own loopback.
     pub(crate) server_names: Option<Vec<String>>,
     pub(crate) origins: Vec<String>,
-    pub(crate) relay_durability: Durability,
+    pub(crate) relay: RelayConfig,
     pub(crate) stop_within: Duration,
     pub(crate) trusted_proxies: Vec<AddressBlock>,
     pub(crate) forwarded_header: ForwardedHeader,
@@ -200,8 +181,6 @@ impl ServeArguments {
         let loopback = |port| SocketAddr::from(([127, 0, 0, 1], port));
         let memory = self.memory || (self.data.is_none() && file.memory == Some(true));
         let data = self.data.clone().or(file.data).unwrap_or_else(|| "./rejoin-data".into());
-        // Where nothing outlives the process, waiting for the store would gain nothing.
-        let relay = if memory { Durability::Memory } else { Durability::Full };
         let stop_within_s = self.stop_within_s.or(file.stop_within_s).unwrap_or(25);
         Ok(Settings {
             listen: self.listen.or(file.listen).unwrap_or_else(|| loopback(7400)),
@@ -211,7 +190,7 @@ impl ServeArguments {
             dev: self.dev || file.dev == Some(true),
             server_names: file.server_names,
             origins: file.origins.unwrap_or_default(),
-            relay_durability: file.zone.relay.durability.unwrap_or(relay),
+            relay: file.zone.relay.config(memory).map_err(Failure::new)?,
             stop_within: Duration::from_secs(stop_within_s),
             trusted_proxies: file.trusted_proxies.unwrap_or_default(),
             forwarded_header: match file.forwarded_header.unwrap_or_default() {
@@ -261,12 +240,7 @@ impl fmt::Display for Settings {
         if self.forwarded_header == ForwardedHeader::Forwarded {
             writeln!(f, "forwarded_header = \"forwarded\"")?;
         }
-        let durability = match self.relay_durability {
-            Durability::Memory => "memory",
-            Durability::Session => "session",
-            Durability::Full => "full",
-        };
-        writeln!(f, "\n[zone.relay]\ndurability = {durability:?}")?;
+        zones::show(&self.relay, f)?;
         if let Some(AdmissionFile { url, secret }) = &self.admission {
             writeln!(f, "\n[admission]\nurl = {url:?}")?;
             if secret.is_some() {
@@ -333,7 +307,7 @@ mod tests {
         assert_eq!((file.dev, file.data), (Some(true), settings.data));
         assert_eq!(file.admin.hosts, Some(settings.admin_hosts));
         assert_eq!(file.log.addresses.map(Addresses::from), Some(settings.log_addresses));
-        assert_eq!(file.zone.relay.durability, Some(settings.relay_durability));
+        assert_eq!(file.zone.relay.config(false), Ok(settings.relay));
         assert_eq!(file.stop_within_s, Some(25));
     }
 
@@ -356,6 +330,6 @@ mod tests {
         assert!(!settings.dev);
         assert_eq!(settings.data.as_deref(), Some(Path::new("./rejoin-data")));
         assert_eq!(settings.stop_within, Duration::from_secs(25));
-        assert_eq!(settings.relay_durability, Durability::Full);
+        assert_eq!(settings.relay, RelayConfig::default());
     }
 }

@@ -23,7 +23,7 @@ pub(crate) struct Running {
 
 pub(crate) fn builder() -> ServerBuilder {
     let config = HubConfig { anonymous: true, ..HubConfig::default() };
-    ServerBuilder::new().config(config).zone(relay::KIND, relay::config(), || relay::Relay)
+    ServerBuilder::new().config(config).zone(relay::KIND, relay::config(), relay::Relay::default)
 }
 
 pub(crate) async fn start() -> Running {

@@ -119,10 +119,11 @@ async fn a_peer_that_never_reads_is_let_go_and_the_others_go_on() {
     // Wide enough that only the connection's own queue is in the way.
     let mut zone = rejoin_server::relay::config();
     (zone.ring_bytes_max, zone.window_bytes) = (128 << 20, 128 << 20);
-    let builder = builder()
-        .config(config)
-        .queue_limits(queue)
-        .zone("busy", zone, || rejoin_server::relay::Relay);
+    let builder = builder().config(config).queue_limits(queue).zone(
+        "busy",
+        zone,
+        rejoin_server::relay::Relay::default,
+    );
     let running = start_with(builder, WebConfig::default()).await;
     let join = json!({"join": {"kind": "busy", "name": "a", "create": true}});
     let mut deaf = running.anonymous().await;

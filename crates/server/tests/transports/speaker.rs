@@ -31,7 +31,7 @@ pub(crate) struct House<T: Transport> {
 /// A server with all defaults.
 pub(crate) fn plain() -> ServerBuilder {
     let config = HubConfig { anonymous: true, ..HubConfig::default() };
-    ServerBuilder::new().config(config).zone(relay::KIND, relay::config(), || relay::Relay)
+    ServerBuilder::new().config(config).zone(relay::KIND, relay::config(), relay::Relay::default)
 }
 
 /// A server on which only a connection's own queue is in the way of a flood.
@@ -48,7 +48,7 @@ pub(crate) fn wide() -> ServerBuilder {
     ServerBuilder::new()
         .config(config)
         .queue_limits(QueueLimits { frames_max: 64, bytes_max: 1 << 20 })
-        .zone(relay::KIND, zone, || relay::Relay)
+        .zone(relay::KIND, zone, relay::Relay::default)
 }
 
 impl<T: Transport> House<T> {
