@@ -67,7 +67,7 @@ impl ServerBuilder {
             limits: Limits::DEFAULT,
             queue: QueueLimits::default(),
             kinds: Kinds::default(),
-            store: Box::new(Memory::default()),
+            store: Box::new(Memory::unread()),
             admission: None,
             jobs: Arc::new(|_: &ZoneName, _: Bytes| Bytes::new()),
             callback: None,
