@@ -21,7 +21,7 @@ pub(crate) fn start(listener: TcpListener) -> Result<()> {
     };
     let server = ServerBuilder::new()
         .config(hub)
-        .zone(ECHO, config(None), || relay::Relay)
+        .zone(ECHO, config(None), relay::Relay::default)
         .zone(BEAT, config(Some(PERIOD)), Beat::default)
         .start()
         .map_err(|error| anyhow!("{error}"))?;
