@@ -172,18 +172,30 @@ fn cuts(base: &Path, zones: u64, bytes: usize) {
 fn recovery(base: &Path, count: u64) {
     let mut store = fresh(base, "recovery");
     fill(&mut store, count);
+    // As a kill leaves it: everything is in the file, and nobody has closed it.
+    let killed = base.join("killed");
+    let _ = std::fs::remove_dir_all(&killed);
+    std::fs::create_dir_all(&killed).expect("a folder");
+    for name in ["FORMAT", "store.redb"] {
+        std::fs::copy(base.join("recovery").join(name), killed.join(name)).expect("room");
+    }
     drop(store);
+    open_all(&base.join("recovery"), count, "stopped");
+    open_all(&killed, count, "killed");
+}
+
+fn open_all(path: &Path, count: u64, how: &str) {
     let start = Instant::now();
-    let mut store = Embedded::open(base.join("recovery")).expect("ours");
+    let mut store = Embedded::open(path).expect("ours");
     let opened = start.elapsed();
     let scopes = store.scopes(None).expect("readable");
     let listed = start.elapsed();
     for some in scopes.chunks(4_096) {
         assert!(store.open(some).expect("readable").iter().all(Result::is_ok));
     }
-    let size = std::fs::metadata(base.join("recovery/store.redb")).expect("a file").len();
+    let size = std::fs::metadata(path.join("store.redb")).expect("a file").len();
     println!(
-        "  {count:>7}  open {:>5.2} s  list {:>5.2} s  all {:>5.2} s  file {:>4} MB",
+        "  {count:>7}  {how:<7}  open {:>5.2} s  list {:>5.2} s  all {:>5.2} s  file {:>4} MB",
         opened.as_secs_f64(),
         listed.as_secs_f64(),
         start.elapsed().as_secs_f64(),
