@@ -17,6 +17,7 @@ use rejoin_wire::Encoding;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
 
+use crate::pages::{self, Page};
 use crate::server::Server;
 use crate::websocket::{self, BUFFER_BYTES};
 
@@ -33,6 +34,8 @@ pub struct WebConfig {
     pub sockets_max: usize,
     /// What `GET /` shows.
     pub page: Option<String>,
+    /// What a game shows under other paths.
+    pub pages: Vec<Page>,
 }
 
 impl Default for WebConfig {
@@ -42,6 +45,7 @@ impl Default for WebConfig {
             header_deadline: Duration::from_millis(5_000),
             sockets_max: 100_000,
             page: None,
+            pages: Vec::new(),
         }
     }
 }
@@ -62,11 +66,13 @@ impl Server {
     pub async fn listen(&self, listener: TcpListener, web: WebConfig) {
         let sockets_max = web.sockets_max;
         let deadline = web.header_deadline;
+        let pages = pages::routes(&web.pages);
         let door = Door { server: self.clone(), web: Arc::new(web) };
         let routes = Router::new()
             .route("/play", get(play))
             .route("/", get(page))
             .merge(health(self.clone()))
+            .merge(pages)
             .with_state(door);
         self.accept(listener, routes, deadline, sockets_max).await;
     }
