@@ -4,6 +4,7 @@
 //! product depends on this package.
 
 mod measure;
+mod package;
 mod proto;
 mod sim;
 mod stage;
@@ -43,6 +44,11 @@ enum Chore {
     /// Instructions and exact bytes are counted by valgrind; without it those rows are left as
     /// they are. Takes a few minutes and is no test: nothing fails for a number.
     Measure,
+    /// Packs every published crate, builds each from its package, and runs the embedding example in an
+    /// empty project that has only those. Takes some minutes.
+    Package,
+    /// Writes the documentation of all crates; a warning is a failure.
+    Doc,
     /// Writes the Rust that crates/wire generates from proto/rejoin.proto.
     Proto {
         /// Write nothing; fail when the committed files are not what the contract gives.
@@ -57,12 +63,21 @@ fn main() -> ExitCode {
         Chore::Tidy => told(tidy::run()),
         Chore::Sim(arguments) => sim::run(&arguments),
         Chore::Measure => told(measure::run()),
+        Chore::Package => told(package::run()),
+        Chore::Doc => told(doc()),
         Chore::Proto { check } => told(proto::generate(check)),
     };
     outcome.unwrap_or_else(|error| {
         eprintln!("error: {error:#}");
         ExitCode::FAILURE
     })
+}
+
+fn doc() -> Result<()> {
+    let mut command = stage::cargo();
+    command.args(["doc", "--workspace", "--no-deps"]).env("RUSTDOCFLAGS", "-D warnings");
+    anyhow::ensure!(command.status()?.success(), "the documentation has warnings");
+    Ok(())
 }
 
 fn told(result: Result<()>) -> Result<ExitCode> {

@@ -70,12 +70,13 @@ pub fn run() -> Result<()> {
         total += findings.len();
         tell(findings);
     }
-    match manifest::library_weight(&root())? {
-        Some(weight) => {
+    match manifest::library_tree(&root())? {
+        Some(library) => {
+            let weight = manifest::count_outside(&library);
             println!("{:<45} {weight}", "dependencies without default features");
-            let finding = manifest::check_weight(weight);
-            total += finding.iter().len();
-            tell(finding.into_iter().collect());
+            let findings = manifest::check_library(&library);
+            total += findings.len();
+            tell(findings);
         }
         None => println!("{:<45} no library yet", "dependencies without default features"),
     }
@@ -125,8 +126,8 @@ mod tests {
         let tree = Tree::load(&root()).expect("the tree can be read");
         let mut findings: Vec<Finding> =
             CHECKS.iter().flat_map(|(_, check)| check(&tree)).collect();
-        let weight = manifest::library_weight(&root()).expect("cargo tree runs");
-        findings.extend(weight.and_then(manifest::check_weight));
+        let library = manifest::library_tree(&root()).expect("cargo tree runs");
+        findings.extend(library.iter().flat_map(|library| manifest::check_library(library)));
         let told = told(findings);
         assert!(told.is_empty(), "{} findings\n{}", told.len(), told.join("\n"));
     }

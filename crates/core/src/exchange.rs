@@ -231,6 +231,18 @@ pub enum ToZone {
     End,
 }
 
+impl ToZone {
+    /// Whom a fault is charged to that comes while this is heard, and the number that caused it.
+    #[must_use]
+    pub fn culprit(&self) -> Option<(SessionId, u64)> {
+        match self {
+            Self::Admit(admit) => Some((admit.session, admit.to)),
+            Self::Up { session, up, .. } => Some((*session, up.seq)),
+            _ => None,
+        }
+    }
+}
+
 /// A member that has left a zone, with all that must not be lost.
 #[derive(Clone, Debug)]
 pub struct Departed {
@@ -362,10 +374,12 @@ pub enum ToHub {
         /// Whether one is running now.
         running: bool,
     },
-    /// A callback panicked: this incarnation is done for.
+    /// A callback panicked or did not return: this incarnation is done for.
     Faulted {
         /// Who did it, if a member did, and with which number; 0 for none.
         poisoned: Option<(SessionId, u64)>,
+        /// It did not return within its budget. The driver says so: the machine cannot.
+        stuck: bool,
         /// What the panic said.
         text: String,
     },

@@ -165,6 +165,8 @@ marks! {
     Leftover,
     /// A callback panicked and the zone was rebuilt.
     ZoneFault,
+    /// A callback did not return and the zone was rebuilt.
+    ZoneStuck,
     /// An input that had made its zone panic was refused for good.
     Poisoned,
     /// A zone panicked too often and was closed.

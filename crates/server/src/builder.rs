@@ -31,6 +31,8 @@ use crate::zones::{self, Surroundings};
 const ADMISSION_DEADLINE: Duration = Duration::from_secs(5);
 /// Threads for outside work of zones.
 const JOB_THREADS: usize = 4;
+/// Threads that may hang in game code before they are not replaced any more.
+const STUCK_THREADS_MAX: usize = 16;
 /// Events that a listener may fall behind before it misses some.
 const EVENTS_MAX: usize = 4_096;
 
@@ -45,6 +47,7 @@ pub struct ServerBuilder {
     jobs: Arc<dyn JobRunner>,
     callback: Option<Callback>,
     zone_threads: usize,
+    stuck_threads_max: usize,
 }
 
 impl Default for ServerBuilder {
@@ -68,6 +71,7 @@ impl ServerBuilder {
             jobs: Arc::new(|_: &ZoneName, _: Bytes| Bytes::new()),
             callback: None,
             zone_threads: cores,
+            stuck_threads_max: STUCK_THREADS_MAX,
         }
     }
 
@@ -166,6 +170,15 @@ impl ServerBuilder {
         self
     }
 
+    /// How many threads may hang in game code at a time, 16 if nothing is said. Up to there a thread
+    /// that hangs is replaced and its zone opened again; beyond, the zones of that thread are closed
+    /// and the server is not ready any more, so that whoever runs it restarts it.
+    #[must_use]
+    pub fn stuck_threads_max(mut self, threads: usize) -> Self {
+        self.stuck_threads_max = threads;
+        self
+    }
+
     /// Starts the hub, the zones and the store. Must be called within a tokio runtime. Nobody can
     /// connect before [`Server::listen`].
     ///
@@ -199,8 +212,9 @@ impl ServerBuilder {
             events: events.clone(),
             natives: natives.clone(),
         };
-        let (doors, mut threads) =
-            zones::start(self.zone_threads, &around, &mut Chance::from_seed(seed()?))?;
+        let mut chance = Chance::from_seed(seed()?);
+        let (doors, lanes) =
+            zones::start(self.zone_threads, self.stuck_threads_max, &around, &mut chance)?;
         drop(around);
 
         let recovered =
@@ -209,7 +223,7 @@ impl ServerBuilder {
         for (session, text) in damaged {
             tracing::error!(%session, text, "a session could not be read; it is kept as it is");
         }
-        threads.push(ledger::start(self.store, entries, inner.clone(), doors.clone())?);
+        let store = ledger::start(self.store, entries, inner.clone(), doors.clone())?;
         let task = HubTask {
             hub,
             clock,
@@ -235,7 +249,8 @@ impl ServerBuilder {
             limits: self.limits,
             zones: doors,
             ledger: ledger_door,
-            threads,
+            lanes,
+            store,
         }))
     }
 }

@@ -5,6 +5,7 @@
 use std::sync::mpsc::{Receiver, Sender};
 use std::thread::JoinHandle;
 
+use rejoin_core::exchange::ToHub;
 use rejoin_core::hub::{HubInput, Recovered};
 use rejoin_core::id::ZoneId;
 use rejoin_core::scope::{Batch, ScopeId};
@@ -67,7 +68,7 @@ pub(crate) fn start(
                 Entry::Stop => break,
                 Entry::Commit(batch) => ledger.commit(&batch),
                 Entry::OpenZone(spec, depth) => ledger.open_zone(spec, depth),
-                Entry::DropZone(zone) => ledger.zones.send(zone, ToThread::Drop(zone)),
+                Entry::DropZone(zone) => drop(ledger.zones.send(zone, ToThread::Drop(zone))),
             }
         }
     })
@@ -99,9 +100,18 @@ impl Ledger {
 
     fn open_zone(&mut self, spec: Box<ZoneSpec>, depth: Depth) {
         let zone = spec.id;
-        match self.store.open_one(ScopeId::Zone(zone)) {
-            Ok(opened) => self.zones.send(zone, ToThread::Open(spec, opened, depth)),
-            Err(error) => tracing::error!(%zone, %error, "a zone could not be opened"),
+        let opened = match self.store.open_one(ScopeId::Zone(zone)) {
+            Ok(opened) => opened,
+            Err(error) => {
+                return tracing::error!(%zone, %error, "a zone could not be opened");
+            }
+        };
+        let owner = opened.owner;
+        if !self.zones.send(zone, ToThread::Open(spec, opened, depth)) {
+            let text = "Stuck: too many callbacks hang, and no thread is left for this zone";
+            let refused = ToHub::OpenRefused { text: text.to_owned() };
+            // An error means that the hub has ended.
+            let _ = self.hub.blocking_send(HubInput::FromZone(zone, owner, refused));
         }
     }
 }

@@ -19,7 +19,10 @@ use crate::ledger::{Entry, LedgerDoor};
 use crate::lines::Lines;
 use crate::mailbox::{Mail, OuterDoor};
 use crate::natives::{Deliveries, Natives};
-use crate::zones::ZoneDoors;
+use crate::zones::{Lanes, ZoneDoors};
+
+/// How long zones have to end what they are doing when the server stops.
+const ZONES_STOP: Duration = Duration::from_secs(10);
 
 /// What a server is made of.
 pub(crate) struct Parts {
@@ -32,7 +35,8 @@ pub(crate) struct Parts {
     pub(crate) limits: Limits,
     pub(crate) zones: ZoneDoors,
     pub(crate) ledger: LedgerDoor,
-    pub(crate) threads: Vec<JoinHandle<()>>,
+    pub(crate) lanes: Lanes,
+    pub(crate) store: JoinHandle<()>,
 }
 
 pub(crate) struct Shared {
@@ -48,7 +52,8 @@ pub(crate) struct Shared {
     pub(crate) agents: AgentThreads,
     zones: ZoneDoors,
     ledger: LedgerDoor,
-    threads: Mutex<Vec<JoinHandle<()>>>,
+    lanes: Lanes,
+    store: Mutex<Option<JoinHandle<()>>>,
 }
 
 /// A running server.
@@ -93,7 +98,8 @@ impl Server {
             agents: AgentThreads::default(),
             zones: parts.zones,
             ledger: parts.ledger,
-            threads: Mutex::new(parts.threads),
+            lanes: parts.lanes,
+            store: Mutex::new(Some(parts.store)),
         }))
     }
 
@@ -246,10 +252,11 @@ impl Server {
         self.0.events.subscribe()
     }
 
-    /// Whether all that ran before the last stop runs again and players are let in.
+    /// Whether all that ran before the last stop runs again and players are let in. False for good
+    /// once too many callbacks hang: a restart is due.
     #[must_use]
     pub fn is_ready(&self) -> bool {
-        *self.0.is_ready.borrow() && !self.is_stopping()
+        *self.0.is_ready.borrow() && !self.is_stopping() && self.0.zones.are_open()
     }
 
     /// Connections that are open.
@@ -267,19 +274,16 @@ impl Server {
             let _ = stopped.await;
         }
         self.0.zones.stop();
-        let threads = {
-            let mut threads = self.0.threads.lock().unwrap_or_else(PoisonError::into_inner);
-            std::mem::take(&mut *threads)
-        };
-        let ledger = self.0.ledger.clone();
+        let store = self.0.store.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let (lanes, ledger) = (self.0.lanes.clone(), self.0.ledger.clone());
         let join = move || {
-            let store = threads.len().saturating_sub(1);
-            for (index, thread) in threads.into_iter().enumerate() {
-                if index == store {
-                    // Last, so that every cut of a zone is in.
-                    let _ = ledger.send(Entry::Stop);
-                }
-                let _ = thread.join();
+            if !lanes.join(ZONES_STOP) {
+                tracing::error!("a callback does not return; the server stops without it");
+            }
+            // Last, so that every cut of a zone is in.
+            let _ = ledger.send(Entry::Stop);
+            if let Some(store) = store {
+                let _ = store.join();
             }
         };
         let _ = tokio::task::spawn_blocking(join).await;

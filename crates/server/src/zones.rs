@@ -1,12 +1,15 @@
-//! Where zones run: a few threads of their own, off the I/O workers. A zone stays on one thread;
-//! its inputs are taken in order, and what waits is fed before time is said to have passed.
+//! Where zones run: a few threads of their own, off the I/O workers. A zone stays on one thread
+//! unless that hangs; its inputs are taken in order, and what waits is fed before time is said to
+//! have passed.
 
+mod beat;
+mod crew;
 mod thread;
+mod watch;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Sender, channel};
-use std::thread::JoinHandle;
 
 use bytes::Bytes;
 use rejoin_core::chance::Chance;
@@ -25,7 +28,9 @@ use crate::lines::Lines;
 use crate::mailbox::InnerDoor;
 use crate::natives::Natives;
 
-use self::thread::Thread;
+use self::crew::Crew;
+pub(crate) use self::watch::Lanes;
+use self::watch::Watch;
 
 /// How many messages of the hub a zone has not taken yet; both sides count.
 #[derive(Clone, Debug, Default)]
@@ -63,19 +68,60 @@ pub(crate) enum ToThread {
 
 /// The way to the zones: each lives on the thread that its id names.
 #[derive(Clone)]
-pub(crate) struct ZoneDoors(Arc<[Sender<ToThread>]>);
+pub(crate) struct ZoneDoors(Arc<[Door]>);
+
+struct Door {
+    inbox: Sender<ToThread>,
+    /// Nobody reads the inbox any more.
+    is_closed: AtomicBool,
+}
 
 impl ZoneDoors {
-    pub(crate) fn send(&self, zone: ZoneId, message: ToThread) {
+    /// False: nobody will read it.
+    pub(crate) fn send(&self, zone: ZoneId, message: ToThread) -> bool {
         let index = (zone.0 % self.0.len() as u64) as usize;
-        // An error means that the threads have ended: the server is going down.
-        let _ = self.0[index].send(message);
+        let door = &self.0[index];
+        let is_sent = door.inbox.send(message).is_ok();
+        // Looked at afterwards: whoever closes the door marks it before it empties the inbox.
+        is_sent && !door.is_closed.load(Ordering::Acquire)
     }
 
     pub(crate) fn stop(&self) {
-        for thread in self.0.iter() {
-            let _ = thread.send(ToThread::Stop);
+        for door in self.0.iter() {
+            // An error means that the thread has ended.
+            let _ = door.inbox.send(ToThread::Stop);
         }
+    }
+
+    /// Whether every thread of zones still runs.
+    pub(crate) fn are_open(&self) -> bool {
+        self.0.iter().all(|door| !door.is_closed.load(Ordering::Acquire))
+    }
+
+    fn close(&self, index: usize) {
+        self.0[index].is_closed.store(true, Ordering::Release);
+    }
+}
+
+/// How many threads hang in game code, and how many may before no more are replaced.
+#[derive(Clone, Debug)]
+struct Hung {
+    count: Arc<AtomicUsize>,
+    max: usize,
+}
+
+impl Hung {
+    /// One more hangs. False: it is not replaced.
+    fn one_more(&self) -> bool {
+        self.count.fetch_add(1, Ordering::AcqRel) < self.max
+    }
+
+    fn one_less(&self) {
+        self.count.fetch_sub(1, Ordering::AcqRel);
+    }
+
+    fn count(&self) -> usize {
+        self.count.load(Ordering::Acquire)
     }
 }
 
@@ -92,20 +138,27 @@ pub(crate) struct Surroundings {
     pub(crate) natives: Arc<Natives>,
 }
 
-/// Starts the threads.
+/// Starts the threads, and the one that watches them.
 pub(crate) fn start(
     count: usize,
+    hung_max: usize,
     surroundings: &Surroundings,
     chance: &mut Chance,
-) -> std::io::Result<(ZoneDoors, Vec<JoinHandle<()>>)> {
+) -> std::io::Result<(ZoneDoors, Lanes)> {
     let (senders, receivers): (Vec<_>, Vec<_>) = (0..count.max(1)).map(|_| channel()).unzip();
-    let doors = ZoneDoors(senders.into());
-    let mut handles = Vec::new();
+    let door = |inbox| Door { inbox, is_closed: AtomicBool::new(false) };
+    let watch = Watch {
+        around: surroundings.clone(),
+        doors: ZoneDoors(senders.into_iter().map(door).collect()),
+        lanes: Lanes::default(),
+        hung: Hung { count: Arc::default(), max: hung_max },
+    };
+    let (doors, lanes) = (watch.doors.clone(), watch.lanes.clone());
     for (index, inbox) in receivers.into_iter().enumerate() {
         let chance = chance.branch("zone thread", index as u64);
-        let thread = Thread::new(surroundings.clone(), doors.clone(), chance);
-        let builder = std::thread::Builder::new().name(format!("rejoin-zone-{index}"));
-        handles.push(builder.spawn(move || thread.run(&inbox))?);
+        watch.add(Box::new(Crew::new(inbox, chance)))?;
     }
-    Ok((doors, handles))
+    let builder = std::thread::Builder::new().name("rejoin-watch".to_owned());
+    builder.spawn(move || watch.run())?;
+    Ok((doors, lanes))
 }

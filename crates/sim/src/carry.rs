@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use rejoin_core::exchange::Native;
+use rejoin_core::exchange::{Native, ToHub};
 use rejoin_core::hub::{Command, HubInput, HubOutput};
 use rejoin_core::id::{CallId, OwnerEpoch, Revision, SessionId, ZoneId};
 use rejoin_core::scope::{Batch, ScopeId};
@@ -98,6 +98,7 @@ impl World {
         let Some(seat) = self.node.zones.get_mut(&zone) else { return };
         match input {
             ZoneInput::FromHub(..) => seat.mailbox.push_back(input),
+            _ if seat.hangs => return self.stuck(zone, None),
             other => {
                 seat.machine.handle(time, other);
                 self.drain_zone(zone);
@@ -108,9 +109,27 @@ impl World {
                 return;
             }
             let Some(input) = seat.mailbox.pop_front() else { return };
+            if seat.hangs {
+                return self.stuck(zone, Some(input));
+            }
             seat.machine.handle(time, input);
             self.drain_zone(zone);
         }
+    }
+
+    /// A callback does not return: the driver gives this incarnation up and says so.
+    fn stuck(&mut self, zone: ZoneId, input: Option<ZoneInput>) {
+        let Some(seat) = self.node.zones.remove(&zone) else { return };
+        self.tell(|| format!("stuck {zone}"));
+        let (incarnation, owner) = (self.node.incarnation, seat.machine.owner());
+        let poisoned = match input {
+            Some(ZoneInput::FromHub(to, message)) if to == owner => message.culprit(),
+            _ => None,
+        };
+        let text = "Stuck".to_owned();
+        let message = Box::new(ToHub::Faulted { poisoned, stuck: true, text });
+        let at = self.mail_time(zone, false);
+        self.queue.push(at, Event::ToHub { incarnation, zone, owner, message });
     }
 
     /// Carries out what a zone gives out.

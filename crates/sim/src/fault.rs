@@ -131,6 +131,13 @@ impl World {
             if self.rng.per_mille(faults.meddle * 5) {
                 self.meddle();
             }
+            if self.rng.per_mille(faults.panic) {
+                let zones = self.node.zones.len() as u64;
+                let index = self.rng.below(zones.max(1)) as usize;
+                if let Some(seat) = self.node.zones.values_mut().nth(index) {
+                    seat.hangs = true;
+                }
+            }
         }
         for index in 0..self.players.len() {
             if self.rng.per_mille(faults.freeze) {

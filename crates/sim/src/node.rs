@@ -23,6 +23,8 @@ pub struct Seat {
     pub mailbox: VecDeque<ZoneInput>,
     /// When it will be woken.
     pub wake: Option<u64>,
+    /// What it hears next never returns.
+    pub hangs: bool,
 }
 
 /// The server's process, as long as it lives.
@@ -130,7 +132,7 @@ impl Node {
                 chance,
             )),
         };
-        self.zones.insert(id, Seat { machine, mailbox: VecDeque::new(), wake: None });
+        self.zones.insert(id, Seat { machine, mailbox: VecDeque::new(), wake: None, hangs: false });
     }
 
     /// Which incarnation of a zone runs.

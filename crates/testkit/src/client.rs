@@ -111,6 +111,18 @@ impl World {
         }
     }
 
+    /// The client goes away and stays away; its session is held for a while.
+    pub fn disconnect(&mut self, who: ClientId) {
+        self.tell(|world| format!("{} goes away", world.name(who)));
+        self.act(who.0, |client, now| client.cancel(now));
+    }
+
+    /// A client that went away, or gave up, comes back.
+    pub fn connect(&mut self, who: ClientId) {
+        self.tell(|world| format!("{} comes back", world.name(who)));
+        self.act(who.0, |client, now| client.retry(now));
+    }
+
     /// The client's process ends and starts again with what it had stored: a cold resume.
     pub fn reload(&mut self, who: ClientId) {
         self.tell(|world| format!("reload {}", world.name(who)));

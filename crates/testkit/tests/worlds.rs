@@ -127,6 +127,14 @@ fn a_silent_cut_is_noticed_by_silence_and_a_long_one_ends_the_hold() {
     world.run_until("she notices", |world| !world.is_connected(ann));
     world.run_until("she is back", |world| world.is_connected(ann));
     assert_eq!((world.session_of(ann), world.rung(ann)), (first, Some(Rung::Replayed)));
+    world.disconnect(ann);
+    world.run(Duration::from_secs(4));
+    assert_eq!((world.sessions().len(), world.active_count()), (1, 0), "held");
+    world.run(Duration::from_secs(2));
+    assert!(world.sessions().is_empty(), "nobody came back in time");
+    world.connect(ann);
+    world.step();
+    assert_eq!(world.rung(ann), Some(Rung::New));
 }
 
 #[test]

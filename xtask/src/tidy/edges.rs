@@ -57,8 +57,14 @@ const RULES: &[Rule] = &[
         outside: None,
     },
     Rule {
-        package: "rejoin-sim",
+        package: "rejoin-testkit",
         ours: &["rejoin-wire", "rejoin-core", "rejoin-client", "rejoin-store"],
+        ours_in_tests: &[],
+        outside: Some(&["bytes", "blake3"]),
+    },
+    Rule {
+        package: "rejoin-sim",
+        ours: &["rejoin-wire", "rejoin-core", "rejoin-client", "rejoin-store", "rejoin-testkit"],
         ours_in_tests: &[],
         outside: None,
     },
@@ -70,9 +76,10 @@ const RULES: &[Rule] = &[
             "rejoin-client",
             "rejoin-store",
             "rejoin-server",
-            "rejoin-sim",
+            "rejoin-testkit",
         ],
-        ours_in_tests: &[],
+        // Itself, with the features that the examples of its pages need.
+        ours_in_tests: &["rejoin"],
         outside: None,
     },
     Rule { package: "xtask", ours: &[], ours_in_tests: &[], outside: None },

@@ -12,6 +12,8 @@ use super::{Finding, Tree};
 
 /// What the library without default features must stay under.
 const DEPENDENCIES_LIMIT: usize = 20;
+/// All of ours that it may be made of.
+const LIBRARY_OURS: [&str; 3] = ["rejoin", "rejoin-core", "rejoin-wire"];
 const REGISTRY: &str = "registry+https://github.com/rust-lang/crates.io-index";
 /// Written in halves, so that this file passes its own check.
 const MACHINE_PATHS: [&str; 3] =
@@ -77,8 +79,8 @@ fn foreign_registry(path: &str, line: &str) -> Option<&'static str> {
     (is_config && names_one.iter().any(|start| line.starts_with(start))).then_some(sentence)
 }
 
-/// How many outside packages the library has without default features; `None` before it exists.
-pub fn library_weight(root: &Path) -> Result<Option<usize>> {
+/// The packages that the library has without default features; `None` before it exists.
+pub fn library_tree(root: &Path) -> Result<Option<String>> {
     if !root.join("crates/rejoin/Cargo.toml").exists() {
         return Ok(None);
     }
@@ -89,27 +91,46 @@ pub fn library_weight(root: &Path) -> Result<Option<usize>> {
         command.current_dir(root).args(["tree", "-p", "rejoin", "--no-default-features"]);
         let output = command.args(["-e", "normal", "--prefix", "none"]).args(extra).output()?;
         if output.status.success() {
-            return Ok(Some(count_outside(&String::from_utf8_lossy(&output.stdout))));
+            return Ok(Some(String::from_utf8_lossy(&output.stdout).into_owned()));
         }
         complaint = String::from_utf8_lossy(&output.stderr).into_owned();
     }
     bail!("cargo tree failed: {complaint}")
 }
 
-/// The finding for a library that got too heavy.
-pub fn check_weight(weight: usize) -> Option<Finding> {
+/// The findings for a library that got too heavy, or has more of ours in it than the rules.
+pub fn check_library(tree: &str) -> Vec<Finding> {
+    let (weight, ours) = (count_outside(tree), ours(tree));
+    let sentence = format!(
+        "without default features the library is made of {ours:?} and not of {LIBRARY_OURS:?}"
+    );
+    let other = ours.into_iter().ne(LIBRARY_OURS.map(str::to_owned));
+    let other = other.then(|| Finding::new("crates/rejoin/Cargo.toml", 1, sentence));
+    check_weight(weight).into_iter().chain(other).collect()
+}
+
+fn check_weight(weight: usize) -> Option<Finding> {
     let sentence = format!(
         "without default features the library has {weight} dependencies, fewer than {DEPENDENCIES_LIMIT} are allowed"
     );
     (weight >= DEPENDENCIES_LIMIT).then(|| Finding::new("crates/rejoin/Cargo.toml", 1, sentence))
 }
 
-fn count_outside(tree: &str) -> usize {
+fn ours(tree: &str) -> BTreeSet<String> {
+    let names = tree.lines().filter_map(|line| line.split_whitespace().next());
+    names.filter(|name| is_ours(name)).map(str::to_owned).collect()
+}
+
+fn is_ours(name: &str) -> bool {
+    name == "rejoin" || name.starts_with("rejoin-")
+}
+
+/// How many outside packages there are.
+pub fn count_outside(tree: &str) -> usize {
     let names = tree.lines().filter_map(|line| {
         let mut words = line.split_whitespace();
         Some((words.next()?, words.next()?))
     });
-    let is_ours = |name: &str| name == "rejoin" || name.starts_with("rejoin-");
     names.filter(|(name, _)| !is_ours(name)).collect::<BTreeSet<_>>().len()
 }
 
@@ -158,5 +179,13 @@ mod tests {
         assert_eq!(count_outside(tree), 2);
         assert!(check_weight(DEPENDENCIES_LIMIT - 1).is_none());
         assert!(check_weight(DEPENDENCIES_LIMIT).is_some());
+    }
+
+    #[test]
+    fn more_of_ours_than_the_rules_is_found() {
+        let rules = "rejoin v0.1.0\nrejoin-core v0.1.0\nrejoin-wire v0.1.0\nbytes v1.0.0\n";
+        assert!(check_library(rules).is_empty());
+        let more = check_library(&format!("{rules}rejoin-server v0.1.0\n"));
+        assert!(told(more)[0].contains("rejoin-server"));
     }
 }

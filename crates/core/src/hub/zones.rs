@@ -151,7 +151,9 @@ impl Hub {
                 }
             }
             ToHub::Match { running } => self.set_match(now, zone, running),
-            ToHub::Faulted { poisoned, text } => self.faulted(now, zone, poisoned, text),
+            ToHub::Faulted { poisoned, stuck, text } => {
+                self.faulted(now, zone, poisoned, stuck, text);
+            }
             ToHub::Ended => self.zone_ended(now, zone),
         }
     }
@@ -270,16 +272,22 @@ impl Hub {
         self.finish_recovery(now);
     }
 
-    /// A callback panicked: its members resume on the next incarnation.
+    /// A callback panicked or is stuck: its members resume on the next incarnation.
     fn faulted(
         &mut self,
         now: Time,
         zone: ZoneId,
         poisoned: Option<(SessionId, u64)>,
+        stuck: bool,
         text: String,
     ) {
-        let (within, most) = (self.config.faults_within, self.config.faults_max as usize);
+        let (mut within, most) = (self.config.faults_within, self.config.faults_max as usize);
         let Some(info) = self.zones.get_mut(&zone) else { return };
+        if stuck {
+            hit(Mark::ZoneStuck);
+            // To be found stuck takes a while: that time does not make its faults rare.
+            within += info.config.callback_budget * self.config.faults_max.saturating_add(1);
+        }
         info.state = ZoneState::Opening;
         info.faults.push_back(now);
         while info.faults.front().is_some_and(|at| now.since(*at) >= within) {

@@ -31,6 +31,9 @@ pub struct ZoneConfig {
     pub durability: Durability,
     /// Time between two ticks; none: the zone only answers.
     pub tick: Option<Duration>,
+    /// A callback that runs longer is stuck: the zone is opened again from its last cut, on another
+    /// thread. Zero: it is waited for as long as it takes.
+    pub callback_budget: Duration,
     /// Ticks that are made up for after a delay; the others are skipped and counted.
     pub catch_up_ticks_max: u32,
     /// How long a dropped member is waited for.
@@ -83,6 +86,7 @@ impl Default for ZoneConfig {
         Self {
             durability: Durability::Full,
             tick: Some(Duration::from_millis(50)),
+            callback_budget: Duration::from_millis(5_000),
             catch_up_ticks_max: 5,
             hold: Hold::Timed(Duration::from_millis(5_000)),
             members_max: 1_000,

@@ -254,7 +254,7 @@ impl<Z: Zone> ZoneCore<Z> {
         self.life = Life::Done;
         self.out.abandon();
         let poisoned = poisoned.or(self.culprit);
-        self.out.push_now(ZoneOutput::ToHub(ToHub::Faulted { poisoned, text }));
+        self.out.push_now(ZoneOutput::ToHub(ToHub::Faulted { poisoned, stuck: false, text }));
     }
 
     fn take(&mut self, now: Time, input: ZoneInput) {

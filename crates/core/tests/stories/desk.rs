@@ -43,8 +43,8 @@ pub enum Doorman {
 }
 
 /// A zone and what waits for it.
-struct Running {
-    machine: Box<dyn ZoneMachine>,
+pub struct Running {
+    pub machine: Box<dyn ZoneMachine>,
     mailbox: VecDeque<ZoneInput>,
 }
 
@@ -68,7 +68,7 @@ pub struct Desk {
     pub half_open: bool,
     /// The version of the game that zones are opened with.
     pub version: u32,
-    zones: BTreeMap<ZoneId, Running>,
+    pub zones: BTreeMap<ZoneId, Running>,
     to_hub: VecDeque<HubInput>,
     to_open: VecDeque<ZoneSpec>,
     last_connection: u64,

@@ -1,7 +1,8 @@
 //! Zones: endings, panics, restores, timers, jobs, ownership and matches.
 
 use rejoin_core::event::Event;
-use rejoin_core::hub::{Answer, Command};
+use rejoin_core::exchange::ToHub;
+use rejoin_core::hub::{Answer, Command, HubInput};
 use rejoin_core::id::{ObjectId, ZoneId};
 use rejoin_core::scope::ScopeId;
 use rejoin_core::wire::v1::{CloseCode, Rung};
@@ -82,6 +83,36 @@ fn a_panic_costs_its_sender_one_message_and_the_others_nothing() {
     desk.assert_plays("ann");
     desk.assert_plays("bob");
     assert_eq!(desk.ask("bob", "times panic"), "0", "it was never applied");
+}
+
+#[test]
+fn a_stuck_callback_is_charged_like_a_panic() {
+    let mut desk = Desk::with_plaza(&["ann", "bob"]);
+    let zone = ZoneId::of("plaza", "p");
+    let ann = desk.id("ann");
+    for strike in 1..=4 {
+        let owner = desk.zones[&zone].machine.owner();
+        // The driver's word, for the machine cannot say it: what it hears now never returns.
+        let poisoned = Some((ann, desk.client("ann").number + 1));
+        let said = ToHub::Faulted { poisoned, stuck: true, text: "Stuck".to_owned() };
+        desk.zones.remove(&zone);
+        desk.input(HubInput::FromZone(zone, owner, said));
+        let closed = strike > 3;
+        assert!(desk.events.contains(&Event::ZoneFault { zone, text: "Stuck".to_owned(), closed }));
+        assert_eq!(desk.closed("ann"), Some(CloseCode::ZoneFault));
+        if closed {
+            break;
+        }
+        assert_eq!(desk.resume("ann").rung(), Rung::Replayed);
+        assert_eq!(desk.resume("bob").rung(), Rung::Replayed);
+        desk.hush();
+        desk.say("ann", "say stuck");
+        let told = desk.take("ann");
+        assert!(told.iter().any(|told| told.contains("ZoneFault")), "{strike}: {told:?}");
+        // It takes its budget to be found stuck: strikes are as far apart.
+        desk.wait(5_000);
+        desk.assert_plays("bob");
+    }
 }
 
 #[test]

@@ -1,20 +1,21 @@
 //! One thread of zones: takes what comes, wakes who asked for it, and carries out in order what
-//! the machines decide.
+//! the machines decide. Whatever may call game code runs between a `begin` and an `end`; a thread
+//! that was given up in between discards what came of it and ends.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::sync::Arc;
 use std::time::Duration;
 
-use rejoin_core::chance::Chance;
-use rejoin_core::exchange::{ToHub, ToZone, ZoneName};
+use rejoin_core::exchange::{ToHub, ZoneName};
 use rejoin_core::hub::HubInput;
 use rejoin_core::id::{OwnerEpoch, ZoneId};
 use rejoin_core::scope::Opened;
 use rejoin_core::time::Time;
-use rejoin_core::zone::{ZoneInput, ZoneMachine, ZoneOutput, ZoneSpec};
+use rejoin_core::zone::{ZoneInput, ZoneOutput, ZoneSpec};
 
-use super::{Depth, Surroundings, ToThread, ZoneDoors};
+use super::beat::Beat;
+use super::crew::{Crew, Running, Seat};
+use super::{Depth, Hung, Surroundings, ToThread, ZoneDoors};
 use crate::ledger::Entry;
 
 /// Messages that are taken before the clock is looked at again, so that no flood stops time.
@@ -22,141 +23,185 @@ const BATCH_MAX: usize = 4_096;
 /// A wake-up that takes longer than this without a tick to compare with is told.
 const SLOW_WITHOUT_TICK: Duration = Duration::from_millis(50);
 
-/// A zone and what waits for it.
-struct Seat {
-    machine: Box<dyn ZoneMachine>,
-    name: ZoneName,
-    tick: Option<Duration>,
-    waiting: VecDeque<(OwnerEpoch, ToZone)>,
-    /// Its entry in the list of alarms.
-    wake_at: Option<Time>,
-    depth: Depth,
+/// Why a zone cannot go on here.
+enum Lost {
+    /// Its machine panicked, which costs this zone alone.
+    Broken,
+    /// The whole thread was given up.
+    WrittenOff,
 }
 
 /// One thread.
 pub(super) struct Thread {
-    around: Surroundings,
-    doors: ZoneDoors,
-    chance: Chance,
-    seats: BTreeMap<ZoneId, Seat>,
-    alarms: BTreeSet<(Time, ZoneId)>,
+    pub(super) around: Surroundings,
+    pub(super) doors: ZoneDoors,
+    pub(super) beat: Arc<Beat>,
+    pub(super) hung: Hung,
 }
 
 impl Thread {
-    pub(super) fn new(around: Surroundings, doors: ZoneDoors, chance: Chance) -> Self {
-        Self { around, doors, chance, seats: BTreeMap::new(), alarms: BTreeSet::new() }
+    /// Runs until it is told to stop, or given up.
+    pub(super) fn run(self) {
+        let mut crew = self.beat.unpark();
+        while let Some(zones) = crew {
+            crew = self.turn(zones);
+        }
     }
 
-    /// Runs until it is told to stop.
-    pub(super) fn run(mut self, inbox: &Receiver<ToThread>) {
-        loop {
-            let first = match self.alarms.first() {
-                Some((at, _)) => inbox.recv_timeout(self.around.clock.until(*at)),
-                None => inbox.recv().map_err(|_| RecvTimeoutError::Disconnected),
-            };
-            let mut next = match first {
-                Ok(message) => Some(message),
-                Err(RecvTimeoutError::Timeout) => inbox.try_recv().ok(),
-                Err(RecvTimeoutError::Disconnected) => return,
-            };
-            let mut more = BATCH_MAX;
-            while let Some(message) = next {
-                if let ToThread::Stop = message {
-                    return;
+    /// Takes what waits and lets each zone hear it. None: the thread ends.
+    fn turn(&self, mut crew: Box<Crew>) -> Option<Box<Crew>> {
+        let mut next = crew.wait(self.around.clock)?;
+        let mut more = BATCH_MAX;
+        let mut is_stopping = false;
+        while let Some(message) = next {
+            match message {
+                ToThread::Stop => {
+                    is_stopping = true;
+                    break;
                 }
-                self.take(message);
-                more -= 1;
-                next = if more > 0 { inbox.try_recv().ok() } else { None };
-            }
-            self.wake_due();
-        }
-    }
-
-    fn take(&mut self, message: ToThread) {
-        match message {
-            ToThread::Open(spec, opened, depth) => self.open(*spec, &opened, depth),
-            ToThread::Drop(zone) => self.remove(zone),
-            ToThread::Mail(zone, owner, message) => {
-                if let Some(seat) = self.seats.get_mut(&zone) {
-                    seat.waiting.push_back((owner, message));
-                    self.feed(zone, None);
+                ToThread::Open(spec, opened, depth) => {
+                    crew = self.open(crew, *spec, &opened, depth)?;
                 }
+                ToThread::Drop(zone) => crew = self.remove(crew, zone)?,
+                message => crew.put(message),
             }
-            ToThread::Committed(zone, owner, revision) if self.owner(zone) == Some(owner) => {
-                self.feed(zone, Some(ZoneInput::Committed(revision)));
+            more -= 1;
+            next = if more > 0 { crew.inbox.try_recv().ok() } else { None };
+        }
+        crew.ring(self.around.clock.now());
+        while let Some((zone, seat)) = crew.next() {
+            crew = self.feed(crew, zone, seat)?;
+        }
+        (!is_stopping).then_some(crew)
+    }
+
+    fn feed(&self, mut crew: Box<Crew>, zone: ZoneId, mut seat: Box<Seat>) -> Option<Box<Crew>> {
+        let (owner, name) = (seat.machine.owner(), seat.name.clone());
+        crew.running = Some(Running { zone, owner, name, budget: seat.budget });
+        self.beat.park(crew);
+        let outcome = self.hear_all(zone, &mut seat);
+        match outcome {
+            Err(Lost::WrittenOff) => self.came_back(&seat.name),
+            Err(Lost::Broken) => {
+                let crew = self.beat.unpark()?;
+                let text = "the zone's machine panicked".to_owned();
+                let fault = ToHub::Faulted { poisoned: None, stuck: false, text };
+                self.tell_hub(zone, owner, fault);
+                self.discard(crew, zone, Some(seat))
             }
-            ToThread::JobDone(zone, owner, job, result) if self.owner(zone) == Some(owner) => {
-                self.feed(zone, Some(ZoneInput::JobDone(job, result)));
+            Ok(()) => {
+                let mut crew = self.beat.unpark()?;
+                crew.put_back(zone, seat);
+                Some(crew)
             }
-            // For an incarnation that is gone.
-            ToThread::Committed(..) | ToThread::JobDone(..) | ToThread::Stop => {}
         }
     }
 
-    fn owner(&self, zone: ZoneId) -> Option<OwnerEpoch> {
-        self.seats.get(&zone).map(|seat| seat.machine.owner())
+    fn hear_all(&self, zone: ZoneId, seat: &mut Seat) -> Result<(), Lost> {
+        while let Some(input) = seat.next_input() {
+            let since = self.around.clock.now();
+            let is_wake = matches!(input, ZoneInput::Wake);
+            self.hear(since, seat, input)?;
+            self.drain(zone, seat);
+            if is_wake {
+                self.tell_if_slow(seat, since);
+            }
+        }
+        Ok(())
     }
 
-    fn open(&mut self, spec: ZoneSpec, opened: &Opened, depth: Depth) {
-        let zone = spec.id;
-        self.remove(zone);
-        let Some(open) = self.around.kinds.get(&spec.name.kind).cloned() else {
-            let text = format!("no game code is registered for the kind {:?}", spec.name.kind);
-            return self.tell_hub(zone, opened.owner, ToHub::OpenRefused { text });
+    fn hear(&self, now: Time, seat: &mut Seat, input: ZoneInput) -> Result<(), Lost> {
+        let culprit = match &input {
+            ZoneInput::FromHub(_, message) => message.culprit(),
+            _ => None,
         };
-        let (name, tick) = (spec.name.clone(), spec.config.tick);
-        let chance = self.chance.branch("zone", zone.0);
-        let now = self.around.clock.now();
-        let machine = catch_unwind(AssertUnwindSafe(|| open(now, spec, opened, chance)));
-        let Ok(machine) = machine else {
-            let text = "the game code panicked before its zone was open".to_owned();
-            return self.tell_hub(zone, opened.owner, ToHub::OpenRefused { text });
-        };
-        let seat = Seat { machine, name, tick, waiting: VecDeque::new(), wake_at: None, depth };
-        self.seats.insert(zone, seat);
-        self.drain(zone);
-        self.plan(zone);
-    }
-
-    fn remove(&mut self, zone: ZoneId) {
-        let Some(seat) = self.seats.remove(&zone) else { return };
-        if let Some(at) = seat.wake_at {
-            self.alarms.remove(&(at, zone));
-        }
-    }
-
-    /// Gives a zone one input that it always takes, and then what waits, as far as it takes that.
-    fn feed(&mut self, zone: ZoneId, input: Option<ZoneInput>) {
-        if let Some(input) = input {
-            self.handle(zone, input);
-        }
-        while let Some(seat) = self.seats.get_mut(&zone) {
-            if !seat.machine.is_accepting() {
-                break;
-            }
-            let Some((owner, message)) = seat.waiting.pop_front() else { break };
-            seat.depth.shrink();
-            self.handle(zone, ZoneInput::FromHub(owner, message));
-        }
-        self.plan(zone);
-    }
-
-    fn handle(&mut self, zone: ZoneId, input: ZoneInput) {
-        let now = self.around.clock.now();
-        let Some(seat) = self.seats.get_mut(&zone) else { return };
+        let begun = self.beat.begin(now, seat.budget, culprit);
         let outcome = catch_unwind(AssertUnwindSafe(|| seat.machine.handle(now, input)));
-        if outcome.is_err() {
-            // Callbacks are caught by the machine: this is a fault of its own, and costs the zone.
-            let owner = seat.machine.owner();
-            self.remove(zone);
-            let text = "the zone's machine panicked".to_owned();
-            return self.tell_hub(zone, owner, ToHub::Faulted { poisoned: None, text });
+        if !self.beat.end(&begun) {
+            return Err(Lost::WrittenOff);
         }
-        self.drain(zone);
+        // Callbacks are caught by the machine: this is a fault of its own.
+        outcome.map_err(|_| Lost::Broken)
     }
 
-    fn drain(&mut self, zone: ZoneId) {
-        let Some(seat) = self.seats.get_mut(&zone) else { return };
+    fn open(
+        &self,
+        crew: Box<Crew>,
+        spec: ZoneSpec,
+        opened: &Opened,
+        depth: Depth,
+    ) -> Option<Box<Crew>> {
+        let (zone, name, owner) = (spec.id, Arc::new(spec.name.clone()), opened.owner);
+        let (tick, budget) = (spec.config.tick, spec.config.callback_budget);
+        let mut crew = self.remove(crew, zone)?;
+        let Some(open) = self.around.kinds.get(&name.kind).cloned() else {
+            let text = format!("no game code is registered for the kind {:?}", name.kind);
+            self.tell_hub(zone, owner, ToHub::OpenRefused { text });
+            return Some(crew);
+        };
+        let chance = crew.chance.branch("zone", zone.0);
+        crew.running = Some(Running { zone, owner, name: name.clone(), budget });
+        self.beat.park(crew);
+        let now = self.around.clock.now();
+        let begun = self.beat.begin(now, budget, None);
+        let machine = catch_unwind(AssertUnwindSafe(|| open(now, spec, opened, chance)));
+        if !self.beat.end(&begun) {
+            return self.came_back(&name);
+        }
+        let seat = machine.map(|machine| {
+            let mut seat = Box::new(Seat::new(machine, name, (tick, budget), depth));
+            self.drain(zone, &mut seat);
+            seat
+        });
+        let mut crew = self.beat.unpark()?;
+        match seat {
+            Ok(seat) => crew.put_back(zone, seat),
+            Err(_) => {
+                let text = "the game code panicked before its zone was open".to_owned();
+                self.tell_hub(zone, owner, ToHub::OpenRefused { text });
+            }
+        }
+        Some(crew)
+    }
+
+    fn remove(&self, mut crew: Box<Crew>, zone: ZoneId) -> Option<Box<Crew>> {
+        let seat = crew.remove(zone);
+        self.discard(crew, zone, seat)
+    }
+
+    /// Drops a zone, which may run the game's code as well.
+    fn discard(
+        &self,
+        mut crew: Box<Crew>,
+        zone: ZoneId,
+        seat: Option<Box<Seat>>,
+    ) -> Option<Box<Crew>> {
+        let Some(seat) = seat else { return Some(crew) };
+        drop(crew.remove(zone));
+        let (owner, name, budget) = (seat.machine.owner(), seat.name.clone(), seat.budget);
+        crew.running = Some(Running { zone, owner, name: name.clone(), budget });
+        self.beat.park(crew);
+        let begun = self.beat.begin(self.around.clock.now(), budget, None);
+        if catch_unwind(AssertUnwindSafe(|| drop(seat))).is_err() {
+            tracing::error!(kind = name.kind, name = ?name.name, "a zone panicked as it was dropped");
+        }
+        if !self.beat.end(&begun) {
+            return self.came_back(&name);
+        }
+        let mut crew = self.beat.unpark()?;
+        crew.running = None;
+        Some(crew)
+    }
+
+    /// What was given up is back: nothing came of it, and its thread ends.
+    fn came_back(&self, name: &ZoneName) -> Option<Box<Crew>> {
+        self.hung.one_less();
+        let (kind, name) = (&name.kind, &name.name);
+        tracing::warn!(kind, name = ?name, "a stuck callback returned; what it did is discarded");
+        None
+    }
+
+    fn drain(&self, zone: ZoneId, seat: &mut Seat) {
         let owner = seat.machine.owner();
         while let Some(output) = seat.machine.next_output() {
             match output {
@@ -166,17 +211,13 @@ impl Thread {
                 ZoneOutput::Native { session, delivery } => {
                     self.around.natives.tell(session, delivery);
                 }
-                ZoneOutput::ToHub(message) => {
-                    let input = HubInput::FromZone(zone, owner, message);
-                    // An error means that the hub has ended.
-                    let _ = self.around.hub.blocking_send(input);
-                }
+                ZoneOutput::ToHub(message) => self.tell_hub(zone, owner, message),
                 ZoneOutput::Commit(batch) => {
                     let _ = self.around.ledger.send(Entry::Commit(batch));
                 }
                 ZoneOutput::StartJob { job, request } => {
                     let doors = self.doors.clone();
-                    self.around.jobs.run(seat.name.clone(), request, move |result| {
+                    self.around.jobs.run((*seat.name).clone(), request, move |result| {
                         doors.send(zone, ToThread::JobDone(zone, owner, job, result));
                     });
                 }
@@ -188,20 +229,7 @@ impl Thread {
         }
     }
 
-    fn wake_due(&mut self) {
-        let now = self.around.clock.now();
-        while let Some((at, zone)) = self.alarms.first().copied().filter(|(at, _)| *at <= now) {
-            self.alarms.remove(&(at, zone));
-            if let Some(seat) = self.seats.get_mut(&zone) {
-                seat.wake_at = None;
-            }
-            self.feed(zone, Some(ZoneInput::Wake));
-            self.tell_if_slow(zone, now);
-        }
-    }
-
-    fn tell_if_slow(&self, zone: ZoneId, since: Time) {
-        let Some(seat) = self.seats.get(&zone) else { return };
+    fn tell_if_slow(&self, seat: &Seat, since: Time) {
         let took = self.around.clock.now().since(since);
         if took > seat.tick.unwrap_or(SLOW_WITHOUT_TICK) {
             let (kind, name) = (&seat.name.kind, &seat.name.name);
@@ -209,22 +237,8 @@ impl Thread {
         }
     }
 
-    fn plan(&mut self, zone: ZoneId) {
-        let Some(seat) = self.seats.get_mut(&zone) else { return };
-        let deadline = seat.machine.next_deadline();
-        if seat.wake_at == deadline {
-            return;
-        }
-        if let Some(at) = seat.wake_at.take() {
-            self.alarms.remove(&(at, zone));
-        }
-        if let Some(at) = deadline {
-            self.alarms.insert((at, zone));
-            seat.wake_at = Some(at);
-        }
-    }
-
     fn tell_hub(&self, zone: ZoneId, owner: OwnerEpoch, message: ToHub) {
+        // An error means that the hub has ended.
         let _ = self.around.hub.blocking_send(HubInput::FromZone(zone, owner, message));
     }
 }

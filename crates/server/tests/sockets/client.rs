@@ -79,8 +79,13 @@ impl Running {
 
     /// A client that is in the relay zone of this name.
     pub(crate) async fn member(&self, zone: &str) -> Client {
+        self.member_of("relay", zone).await
+    }
+
+    /// A client that is in a zone.
+    pub(crate) async fn member_of(&self, kind: &str, zone: &str) -> Client {
         let mut client = self.anonymous().await;
-        client.up(1, json!({"join": {"kind": "relay", "name": zone, "create": true}})).await;
+        client.up(1, json!({"join": {"kind": kind, "name": zone, "create": true}})).await;
         let joined = client.hear("down").await;
         client.leg = joined["joined"]["leg"].as_str().expect("a leg").to_owned();
         client
@@ -156,6 +161,12 @@ impl Client {
                 Some(Err(_)) | None => return Err(None),
             }
         }
+    }
+
+    /// Asks its zone something.
+    pub(crate) async fn ask(&mut self, seq: u64, payload: &str) -> Value {
+        self.up(seq, json!({"message": {"payload": payload, "wantsReply": true}})).await;
+        self.hear("down").await
     }
 
     /// Reads until the connection is closed; the code.

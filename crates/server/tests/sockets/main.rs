@@ -7,3 +7,4 @@ mod dialogue;
 mod embedding;
 mod hostile;
 mod resume;
+mod stuck;

@@ -12,6 +12,7 @@ fn the_defaults_of_a_zone_are_those_that_are_written_down() {
     let ZoneConfig {
         durability,
         tick,
+        callback_budget,
         catch_up_ticks_max,
         hold,
         members_max,
@@ -44,6 +45,7 @@ fn the_defaults_of_a_zone_are_those_that_are_written_down() {
     let rows = [
         ("durability", durability.to_owned()),
         ("tick_ms", tick.map_or("none".to_owned(), ms)),
+        ("callback_budget_ms", ms(callback_budget)),
         ("catch_up_ticks_max", catch_up_ticks_max.to_string()),
         ("hold_ms", ms(hold)),
         ("members_max", members_max.to_string()),

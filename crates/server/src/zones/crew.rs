@@ -1,0 +1,204 @@
+//! The zones of one thread, what waits for each and when they want to be woken. While game code of
+//! one zone runs, that zone is out and the rest stands ready to be taken over by another thread.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::Duration;
+
+use rejoin_core::chance::Chance;
+use rejoin_core::exchange::{ToZone, ZoneName};
+use rejoin_core::id::{OwnerEpoch, ZoneId};
+use rejoin_core::time::Time;
+use rejoin_core::zone::{ZoneInput, ZoneMachine};
+
+use super::{Depth, ToThread};
+use crate::clock::Clock;
+
+/// A zone and what waits for it.
+pub(super) struct Seat {
+    pub(super) machine: Box<dyn ZoneMachine>,
+    pub(super) name: Arc<ZoneName>,
+    pub(super) tick: Option<Duration>,
+    pub(super) budget: Duration,
+    pub(super) depth: Depth,
+    /// What it always takes.
+    direct: VecDeque<ZoneInput>,
+    waiting: VecDeque<(OwnerEpoch, ToZone)>,
+    /// Its entry in the list of alarms.
+    wake_at: Option<Time>,
+    is_due: bool,
+    is_touched: bool,
+}
+
+impl Seat {
+    pub(super) fn new(
+        machine: Box<dyn ZoneMachine>,
+        name: Arc<ZoneName>,
+        (tick, budget): (Option<Duration>, Duration),
+        depth: Depth,
+    ) -> Self {
+        Self {
+            machine,
+            name,
+            tick,
+            budget,
+            depth,
+            direct: VecDeque::new(),
+            waiting: VecDeque::new(),
+            wake_at: None,
+            is_due: false,
+            is_touched: false,
+        }
+    }
+
+    /// What the zone hears next; all that waits comes before time is said to have passed.
+    pub(super) fn next_input(&mut self) -> Option<ZoneInput> {
+        if let Some(input) = self.direct.pop_front() {
+            return Some(input);
+        }
+        if self.machine.is_accepting()
+            && let Some((owner, message)) = self.waiting.pop_front()
+        {
+            self.depth.shrink();
+            return Some(ZoneInput::FromHub(owner, message));
+        }
+        std::mem::take(&mut self.is_due).then_some(ZoneInput::Wake)
+    }
+}
+
+/// Whose game code runs.
+#[derive(Clone)]
+pub(super) struct Running {
+    pub(super) zone: ZoneId,
+    pub(super) owner: OwnerEpoch,
+    pub(super) name: Arc<ZoneName>,
+    pub(super) budget: Duration,
+}
+
+/// The zones of one thread.
+pub(super) struct Crew {
+    pub(super) inbox: Receiver<ToThread>,
+    pub(super) chance: Chance,
+    pub(super) running: Option<Running>,
+    /// Empty: the zone is out, because it runs.
+    seats: BTreeMap<ZoneId, Option<Box<Seat>>>,
+    alarms: BTreeSet<(Time, ZoneId)>,
+    /// Zones with something new to hear.
+    touched: VecDeque<ZoneId>,
+}
+
+impl Crew {
+    pub(super) fn new(inbox: Receiver<ToThread>, chance: Chance) -> Self {
+        Self {
+            inbox,
+            chance,
+            running: None,
+            seats: BTreeMap::new(),
+            alarms: BTreeSet::new(),
+            touched: VecDeque::new(),
+        }
+    }
+
+    /// Waits for a message or an alarm. None: nobody can send any more.
+    pub(super) fn wait(&self, clock: Clock) -> Option<Option<ToThread>> {
+        let first = match self.alarms.first() {
+            Some((at, _)) => self.inbox.recv_timeout(clock.until(*at)),
+            None => self.inbox.recv().map_err(|_| RecvTimeoutError::Disconnected),
+        };
+        match first {
+            Ok(message) => Some(Some(message)),
+            Err(RecvTimeoutError::Timeout) => Some(self.inbox.try_recv().ok()),
+            Err(RecvTimeoutError::Disconnected) => None,
+        }
+    }
+
+    /// Puts a message where its zone finds it.
+    pub(super) fn put(&mut self, message: ToThread) {
+        match message {
+            ToThread::Mail(zone, owner, message) => {
+                self.touch(zone, |seat| seat.waiting.push_back((owner, message)));
+            }
+            ToThread::Committed(zone, owner, revision) => {
+                self.put_direct(zone, owner, ZoneInput::Committed(revision));
+            }
+            ToThread::JobDone(zone, owner, job, result) => {
+                self.put_direct(zone, owner, ZoneInput::JobDone(job, result));
+            }
+            ToThread::Open(..) | ToThread::Drop(_) | ToThread::Stop => {}
+        }
+    }
+
+    fn put_direct(&mut self, zone: ZoneId, owner: OwnerEpoch, input: ZoneInput) {
+        self.touch(zone, |seat| {
+            // Another one is for an incarnation that is gone.
+            if seat.machine.owner() == owner {
+                seat.direct.push_back(input);
+            }
+        });
+    }
+
+    fn touch(&mut self, zone: ZoneId, put: impl FnOnce(&mut Seat)) {
+        let Some(Some(seat)) = self.seats.get_mut(&zone) else { return };
+        put(seat);
+        if !std::mem::replace(&mut seat.is_touched, true) {
+            self.touched.push_back(zone);
+        }
+    }
+
+    /// Zones whose time has come have that to hear, too.
+    pub(super) fn ring(&mut self, now: Time) {
+        while let Some((at, zone)) = self.alarms.first().copied().filter(|(at, _)| *at <= now) {
+            self.alarms.remove(&(at, zone));
+            self.touch(zone, |seat| {
+                seat.wake_at = None;
+                seat.is_due = true;
+            });
+        }
+    }
+
+    /// Takes out the next zone with something to hear.
+    pub(super) fn next(&mut self) -> Option<(ZoneId, Box<Seat>)> {
+        loop {
+            let zone = self.touched.pop_front()?;
+            if let Some(mut seat) = self.seats.get_mut(&zone).and_then(Option::take) {
+                seat.is_touched = false;
+                return Some((zone, seat));
+            }
+        }
+    }
+
+    /// Puts a zone back and plans when to wake it.
+    pub(super) fn put_back(&mut self, zone: ZoneId, mut seat: Box<Seat>) {
+        self.running = None;
+        let deadline = seat.machine.next_deadline();
+        if seat.wake_at != deadline {
+            if let Some(at) = seat.wake_at.take() {
+                self.alarms.remove(&(at, zone));
+            }
+            if let Some(at) = deadline {
+                self.alarms.insert((at, zone));
+                seat.wake_at = Some(at);
+            }
+        }
+        self.seats.insert(zone, Some(seat));
+    }
+
+    /// Forgets a zone; it is given back if it is in.
+    pub(super) fn remove(&mut self, zone: ZoneId) -> Option<Box<Seat>> {
+        let seat = self.seats.remove(&zone)?;
+        match seat.as_ref().map(|seat| seat.wake_at) {
+            Some(None) => {}
+            Some(Some(at)) => drop(self.alarms.remove(&(at, zone))),
+            // It is out, and knows its alarm itself.
+            None => self.alarms.retain(|(_, of)| *of != zone),
+        }
+        seat
+    }
+
+    /// All zones that are in.
+    pub(super) fn zones(&self) -> impl Iterator<Item = (ZoneId, OwnerEpoch)> {
+        let seats = self.seats.iter();
+        seats.filter_map(|(id, seat)| seat.as_ref().map(|seat| (*id, seat.machine.owner())))
+    }
+}
