@@ -2,9 +2,20 @@
 //! pings apart; no secret comes from it, so it is small and quick rather than unpredictable.
 
 /// A seeded stream of numbers: xoshiro256++.
-pub(crate) struct Chance([u64; 4]);
+pub(crate) struct Chance {
+    state: [u64; 4],
+    /// What comes first, in a test that says which numbers are drawn.
+    #[cfg(test)]
+    told: std::collections::VecDeque<u64>,
+}
 
 impl Chance {
+    /// These numbers, and then only zeroes.
+    #[cfg(test)]
+    pub(crate) fn of_numbers(numbers: impl IntoIterator<Item = u64>) -> Self {
+        Self { state: [0; 4], told: numbers.into_iter().collect() }
+    }
+
     /// The stream that belongs to this seed.
     pub(crate) fn from_seed(seed: [u8; 32]) -> Self {
         let mut state = [0; 4];
@@ -15,7 +26,11 @@ impl Chance {
             // The one state that only ever gives zeroes.
             state[0] = 1;
         }
-        let mut chance = Self(state);
+        let mut chance = Self {
+            state,
+            #[cfg(test)]
+            told: std::collections::VecDeque::new(),
+        };
         // A seed of few set bits shows in the first numbers and in none after these.
         for _ in 0..16 {
             chance.number();
@@ -25,7 +40,11 @@ impl Chance {
 
     /// The next number.
     pub(crate) fn number(&mut self) -> u64 {
-        let [a, b, c, d] = &mut self.0;
+        #[cfg(test)]
+        if let Some(number) = self.told.pop_front() {
+            return number;
+        }
+        let [a, b, c, d] = &mut self.state;
         let result = a.wrapping_add(*d).rotate_left(23).wrapping_add(*a);
         let shifted = *b << 17;
         *c ^= *a;

@@ -57,6 +57,7 @@ pub struct Client {
     /// The player wants to go; the Bye is in the buffer.
     leaving: bool,
     message_bytes_max: usize,
+    latency: Option<Latency>,
     last_id: u64,
     outputs: VecDeque<Output>,
 }
@@ -74,6 +75,15 @@ pub enum Status {
     Connecting,
     /// Let in.
     Connected,
+}
+
+/// Round trips, from a ping to its pong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Latency {
+    /// The last one.
+    pub last: Duration,
+    /// Smoothed: a new one counts an eighth.
+    pub smoothed: Duration,
 }
 
 /// The one connection, or why there is none.
@@ -124,6 +134,7 @@ impl Client {
             fresh: false,
             leaving: false,
             message_bytes_max: config.limits.message_bytes_max,
+            latency: None,
             last_id: 0,
             outputs: VecDeque::new(),
             config,
@@ -216,10 +227,19 @@ impl Client {
                     self.acknowledge();
                 }
                 if is_ping_due {
-                    let nonce = self.chance.number();
-                    self.put(client_frame::Frame::Ping(Ping { nonce }));
+                    self.probe(now);
                 }
             }
+        }
+    }
+
+    /// Asks the server for a sign of life; how long it takes is then known as
+    /// [`latency`](Client::latency). Does nothing without a connection.
+    pub fn probe(&mut self, now: Time) {
+        if let Link::Live { pulse, .. } = &mut self.link {
+            let nonce = self.chance.number();
+            pulse.asked(now, nonce);
+            self.put(client_frame::Frame::Ping(Ping { nonce }));
         }
     }
 
@@ -308,6 +328,14 @@ impl Client {
     #[must_use]
     pub fn buffered(&self) -> (usize, usize) {
         (self.buffer.len(), self.buffer.bytes())
+    }
+
+    /// How long a ping of this client took; none before the first was answered. A client pings by
+    /// itself only where it hears nothing: who wants to know more often calls
+    /// [`probe`](Client::probe).
+    #[must_use]
+    pub fn latency(&self) -> Option<Latency> {
+        self.latency
     }
 
     /// Sends that are on this connection and not acknowledged.

@@ -37,7 +37,7 @@ mod ledger;
 mod pulse;
 mod time;
 
-pub use client::{Client, Status};
+pub use client::{Client, Latency, Status};
 pub use config::Config;
 pub use error::{SendError, Violation};
 pub use event::{Event, Output, RequestEnd, Rung, SendId};

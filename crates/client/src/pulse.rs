@@ -1,5 +1,5 @@
-//! The two clocks of a live connection: when an acknowledgement is due, and when silence is too long.
-//! Decides when; what is sent is the client's.
+//! The clocks of a live connection: when an acknowledgement is due, when silence is too long, and how
+//! long a ping took. Decides when; what is sent is the client's.
 
 use std::time::Duration;
 
@@ -18,6 +18,8 @@ pub(crate) struct Pulse {
     /// Frames since the last acknowledgement, and when the next is due.
     owed: u32,
     ack_at: Option<Time>,
+    /// The last ping that was not answered, and when it was sent.
+    asked: Option<(u64, Time)>,
 }
 
 /// A server that names no heartbeat gets this one: a dead link must be noticed.
@@ -42,6 +44,7 @@ impl Pulse {
             ping_at: now.after(heartbeat),
             owed: 0,
             ack_at: None,
+            asked: None,
         }
     }
 
@@ -76,6 +79,17 @@ impl Pulse {
             self.ping_at = now.after(self.heartbeat);
         }
         due
+    }
+
+    /// A ping was sent.
+    pub(crate) fn asked(&mut self, now: Time, nonce: u64) {
+        self.asked = Some((nonce, now));
+    }
+
+    /// A pong came: how long its ping took, if it was the last one.
+    pub(crate) fn answered(&mut self, now: Time, nonce: u64) -> Option<Duration> {
+        let (_, sent_at) = self.asked.take_if(|(asked, _)| *asked == nonce)?;
+        Some(now.since(sent_at))
     }
 
     /// Whether nothing was heard for too long.

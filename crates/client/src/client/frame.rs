@@ -10,10 +10,10 @@ use rejoin_wire::v1::{
 use rejoin_wire::{DecodeError, decode_server};
 
 use super::ending::Ending;
-use super::{Client, Link};
+use super::{Client, Latency, Link};
 use crate::error::Violation;
 use crate::event::{Event, Output, RequestEnd};
-use crate::time::Time;
+use crate::time::{Time, micros};
 
 impl Client {
     /// One encoded frame came on the connection.
@@ -61,7 +61,7 @@ impl Client {
             Some(Frame::Ping(ping)) if is_live => {
                 self.put(client_frame::Frame::Pong(Pong { nonce: ping.nonce }));
             }
-            Some(Frame::Pong(_)) if is_live => {}
+            Some(Frame::Pong(pong)) if is_live => self.measured(now, pong.nonce),
             Some(Frame::Notice(notice)) if is_live => {
                 let (code, wait_ms) = (notice.code(), notice.wait_ms);
                 self.tell(Event::Notice { code, text: notice.text, wait_ms });
@@ -161,6 +161,19 @@ impl Client {
         }
     }
 
+    fn measured(&mut self, now: Time, nonce: u64) {
+        let Link::Live { pulse, .. } = &mut self.link else { return };
+        let Some(last) = pulse.answered(now, nonce) else { return };
+        let smoothed = match self.latency {
+            Some(Latency { smoothed, .. }) if last >= smoothed => {
+                smoothed + eighth(last - smoothed)
+            }
+            Some(Latency { smoothed, .. }) => smoothed - eighth(smoothed - last),
+            None => last,
+        };
+        self.latency = Some(Latency { last, smoothed });
+    }
+
     fn resynced(&mut self, resync: Resync) -> Result<(), Violation> {
         let is_in_place = self.downstream.open_leg().is_some();
         self.downstream.resync(resync.leg, resync.seq)?;
@@ -185,4 +198,9 @@ impl Client {
         self.outputs.push_back(Output::Close(Some(code)));
         self.ended(now, Ending::of(Some(code)));
     }
+}
+
+/// In whole microseconds, as every client counts it.
+fn eighth(while_: Duration) -> Duration {
+    Duration::from_micros(micros(while_) / 8)
 }

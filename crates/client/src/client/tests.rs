@@ -1,5 +1,7 @@
 //! Short plays against a server that is played by hand.
 
+#[cfg(feature = "json")]
+mod conformance;
 mod hostile;
 mod reconnects;
 mod script;

@@ -1,0 +1,21 @@
+// The page of the browser tests: a player, and what it heard. The address of the server is in the query.
+
+import { connect, text } from '/src/index.js';
+
+const query = new URLSearchParams(location.search);
+const told = [];
+const heard = [];
+if (query.has('full')) {
+  Storage.prototype.setItem = () => {
+    throw new DOMException('no more room', 'QuotaExceededError');
+  };
+}
+const player = connect(query.get('server'), { latencyEveryMs: 100 });
+player.on('message', ({ payload }) => heard.push(text(payload)));
+player.on('*', (name, event) => {
+  if (['connected', 'returned', 'takenOver', 'storageFailed', 'resync', 'failed', 'stopped'].includes(name)) {
+    told.push([name, JSON.parse(JSON.stringify(event, (_, value) => (typeof value === 'bigint' ? String(value) : value)))]);
+  }
+  document.querySelector('#log').textContent = `${player.status}, ${heard.length} heard\n`;
+});
+globalThis.game = { player, told, heard };
