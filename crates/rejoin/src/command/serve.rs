@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 
 use rejoin::hub::HubConfig;
 use rejoin::server::{ServerBuilder, WebConfig, relay};
+use rejoin_arena::Arena;
 use tokio::net::TcpListener;
 use tracing_subscriber::filter::Targets;
 use tracing_subscriber::layer::SubscriberExt;
@@ -47,21 +48,30 @@ async fn serve(settings: &Settings) -> Result<(), Failure> {
     let mut config = HubConfig { anonymous: settings.dev, ..HubConfig::default() };
     if let Some(names) = &settings.server_names {
         config.server_names.clone_from(names);
+    } else if settings.demo && !players_at.ip().is_unspecified() {
+        // A phone that looks at the demonstration dials the address itself.
+        config.server_names.push(players_at.ip().to_string());
     }
-    let server = ServerBuilder::new()
-        .config(config)
-        .zone(relay::KIND, relay::config(), || relay::Relay)
-        .start()
-        .map_err(|error| Failure::new(error.to_string()))?;
+    let has_arena = settings.has_arena(players_at);
+    let mut builder =
+        ServerBuilder::new().config(config).zone(relay::KIND, relay::config(), || relay::Relay);
+    if has_arena {
+        builder = builder.zone(rejoin_arena::KIND, rejoin_arena::config(), Arena::default);
+    }
+    let server = builder.start().map_err(|error| Failure::new(error.to_string()))?;
     let web = WebConfig {
         origins: settings.origins.clone(),
         page: Some(PAGE.replace("{address}", &players_at.to_string())),
+        pages: if has_arena { rejoin_arena::pages() } else { vec![rejoin_arena::closed_page()] },
         ..WebConfig::default()
     };
     let doors = [server.clone(), server.clone()];
     let [first, second] = doors;
     tokio::spawn(async move { first.listen(players, web).await });
     tokio::spawn(async move { second.listen_admin(admin).await });
+    if has_arena {
+        tokio::spawn(rejoin_arena::keep(server.clone()));
+    }
 
     server.ready().await.map_err(|error| Failure::new(error.to_string()))?;
     greet(settings, players_at, admin_at);
@@ -87,6 +97,9 @@ async fn bind(address: SocketAddr, whom: &str, flag: &str) -> Result<TcpListener
 fn greet(settings: &Settings, players: SocketAddr, admin: SocketAddr) {
     println!("rejoin {} serves", env!("CARGO_PKG_VERSION"));
     println!("  players   ws://{players}/play   (subprotocol rejoin.v1.json or rejoin.v1.proto)");
+    if settings.has_arena(players) {
+        println!("  play at   http://{players}/arena");
+    }
     println!("  look at   http://{players}/     (what to type, in a browser)");
     println!("  health    http://{admin}/healthz and /readyz");
     match &settings.data {

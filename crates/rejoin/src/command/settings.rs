@@ -31,6 +31,9 @@ pub(crate) struct ServeArguments {
     /// For development: lets players in without any identity.
     #[arg(long, env = "REJOIN_DEV")]
     dev: bool,
+    /// Show the arena, the game to try it with, on an address that others can reach, too.
+    #[arg(long, env = "REJOIN_DEMO")]
+    demo: bool,
     /// The settings file. [default: rejoin.toml, if there is one]
     #[arg(long, env = "REJOIN_CONFIG", value_name = "FILE")]
     config: Option<PathBuf>,
@@ -50,6 +53,7 @@ struct File {
     memory: Option<bool>,
     data: Option<PathBuf>,
     dev: Option<bool>,
+    demo: Option<bool>,
     server_names: Option<Vec<String>>,
     origins: Option<Vec<String>>,
     #[serde(default)]
@@ -79,6 +83,7 @@ pub(crate) struct Settings {
     /// None: in memory.
     pub(crate) data: Option<PathBuf>,
     pub(crate) dev: bool,
+    pub(crate) demo: bool,
     /// None: the names of this machine's own loopback.
     pub(crate) server_names: Option<Vec<String>>,
     pub(crate) origins: Vec<String>,
@@ -102,11 +107,19 @@ impl ServeArguments {
             admin_listen: self.admin_listen.or(file.admin.listen).unwrap_or_else(|| loopback(7401)),
             data: (!memory).then_some(data),
             dev: self.dev || file.dev == Some(true),
+            demo: self.demo || file.demo == Some(true),
             server_names: file.server_names,
             origins: file.origins.unwrap_or_default(),
             log: self.log.clone().or(file.log.filter).unwrap_or_else(|| "info".to_owned()),
             log_json: self.log_json || file.log.json == Some(true),
         })
+    }
+}
+
+impl Settings {
+    /// Whether the arena is shown where players connect.
+    pub(crate) fn has_arena(&self, players: SocketAddr) -> bool {
+        self.demo || players.ip().is_loopback()
     }
 }
 
@@ -135,6 +148,7 @@ impl fmt::Display for Settings {
             None => writeln!(f, "memory = true")?,
         }
         writeln!(f, "dev = {}", self.dev)?;
+        writeln!(f, "demo = {}", self.demo)?;
         if let Some(names) = &self.server_names {
             writeln!(f, "server_names = {names:?}")?;
         }
@@ -170,6 +184,16 @@ mod tests {
         assert_eq!(file.listen, Some(settings.listen));
         assert_eq!(file.admin.listen, Some(settings.admin_listen));
         assert_eq!((file.dev, file.data), (Some(true), settings.data));
+    }
+
+    #[test]
+    fn the_arena_is_shown_to_this_machine_or_when_asked_for() {
+        let mut settings = ServeArguments::default().settings().expect("the defaults are good");
+        let here = settings.listen;
+        let everywhere = SocketAddr::from(([0, 0, 0, 0], 7400));
+        assert!(settings.has_arena(here) && !settings.has_arena(everywhere));
+        settings.demo = true;
+        assert!(settings.has_arena(everywhere));
     }
 
     #[test]

@@ -1,0 +1,71 @@
+// Somebody who opens the arena in a browser of their own, and what they see there.
+
+/** A browser's profile with one tab on the arena, and everything that went wrong in it. */
+export async function visit(browser, server, settings = {}) {
+  const context = await browser.newContext(settings);
+  const errors = [];
+  const requests = [];
+  context.on('request', (request) => requests.push(request.url()));
+  const open = async () => {
+    const page = await context.newPage();
+    page.on('pageerror', (error) => errors.push(error.message));
+    page.on('console', (message) => {
+      if (message.type() === 'error' || message.type() === 'warning') errors.push(message.text());
+    });
+    await page.goto(`http://127.0.0.1:${server.port}/arena`);
+    return page;
+  };
+  const page = await open();
+  return { context, page, open, errors, requests };
+}
+
+/** Waits until the tab's hero is in the arena; what is known of it. */
+export async function playing(page) {
+  await page.locator('#state[data-state=connected]').waitFor();
+  await page.locator('#me[data-id]').waitFor({ state: 'attached' });
+  return me(page);
+}
+
+/** The own hero. */
+export async function me(page) {
+  const { id, x, y, score, name } = await page.locator('#me').evaluate((hero) => ({ ...hero.dataset }));
+  return { id: Number(id), x: Number(x), y: Number(y), score: Number(score), name };
+}
+
+/** Waits until the own hero is as it should be. */
+export async function until(page, what, holds, timeout = 60_000) {
+  const end = Date.now() + timeout;
+  for (;;) {
+    const hero = await me(page);
+    if (holds(hero)) return hero;
+    if (Date.now() > end) throw new Error(`never ${what}; last seen: ${JSON.stringify(hero)}`);
+    await page.waitForTimeout(30);
+  }
+}
+
+/** Runs across the arena until there are this many points. */
+export async function earn(page, points) {
+  const ways = [['d', 1500], ['s', 300], ['a', 1500], ['s', 300], ['d', 1500], ['w', 900], ['a', 1500], ['w', 300]];
+  const end = Date.now() + 120_000;
+  for (let turn = 0; (await me(page)).score < points; turn += 1) {
+    if (Date.now() > end) throw new Error('no coins were found');
+    const [key, ms] = ways[turn % ways.length];
+    await page.keyboard.down(key);
+    await page.waitForTimeout(ms);
+    await page.keyboard.up(key);
+  }
+  return me(page);
+}
+
+/** What the strip says of the last return, once it says something else than before. */
+export async function returned(page, rung) {
+  await page.locator(`#rung[data-rung=${rung}]`).waitFor({ timeout: 60_000 });
+  const field = (id) => page.locator(`#${id}`).innerText();
+  const [said, replayed, lost] = await Promise.all([field('rung'), field('replayed'), field('lost')]);
+  return { said, replayed: Number(replayed), lost: Number(lost) };
+}
+
+/** Moves a slider as a hand does. */
+export async function slide(page, id, value) {
+  await page.locator(id).fill(String(value));
+}
