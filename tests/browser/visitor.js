@@ -26,10 +26,10 @@ export async function playing(page) {
   return me(page);
 }
 
-/** The own hero. */
+/** The own hero, and in `dx` and `dy` the way to the next coin. */
 export async function me(page) {
-  const { id, x, y, score, name } = await page.locator('#me').evaluate((hero) => ({ ...hero.dataset }));
-  return { id: Number(id), x: Number(x), y: Number(y), score: Number(score), name };
+  const { name, ...figures } = await page.locator('#me').evaluate((hero) => ({ ...hero.dataset }));
+  return { name, ...Object.fromEntries(Object.entries(figures).map(([field, value]) => [field, Number(value)])) };
 }
 
 /** Waits until the own hero is as it should be. */
@@ -37,23 +37,29 @@ export async function until(page, what, holds, timeout = 60_000) {
   const end = Date.now() + timeout;
   for (;;) {
     const hero = await me(page);
-    if (holds(hero)) return hero;
+    if (await holds(hero)) return hero;
     if (Date.now() > end) throw new Error(`never ${what}; last seen: ${JSON.stringify(hero)}`);
     await page.waitForTimeout(30);
   }
 }
 
-/** Runs across the arena until there are this many points. */
+/** Runs after coins until there are this many points. */
 export async function earn(page, points) {
-  const ways = [['d', 1500], ['s', 300], ['a', 1500], ['s', 300], ['d', 1500], ['w', 900], ['a', 1500], ['w', 300]];
-  const end = Date.now() + 120_000;
-  for (let turn = 0; (await me(page)).score < points; turn += 1) {
-    if (Date.now() > end) throw new Error('no coins were found');
-    const [key, ms] = ways[turn % ways.length];
-    await page.keyboard.down(key);
-    await page.waitForTimeout(ms);
-    await page.keyboard.up(key);
-  }
+  const held = new Set();
+  const press = async (key, isDown) => {
+    if (held.has(key) === isDown) return;
+    await page.keyboard[isDown ? 'down' : 'up'](key);
+    held[isDown ? 'add' : 'delete'](key);
+  };
+  const steer = async (dx, dy) => {
+    const wanted = { d: dx > 16, a: dx < -16, s: dy > 16, w: dy < -16 };
+    for (const [key, isDown] of Object.entries(wanted)) await press(key, isDown);
+  };
+  await until(page, 'rich enough', async (hero) => {
+    const isDone = hero.score >= points;
+    await (isDone ? steer(0, 0) : steer(hero.dx, hero.dy));
+    return isDone;
+  });
   return me(page);
 }
 

@@ -123,6 +123,7 @@ player.on('storageFailed', ({ text: words }) => strip.say(`This browser keeps no
 player.on('failed', ({ error }) => strip.veil({ title: 'This cannot start', text: error.message }));
 
 wireControls(network, {
+  // As a browser's own `online` would have it: not at the end of a long wait, but now.
   online: () => {
     if (player.status === 'waiting') player.retry();
   },
@@ -160,7 +161,7 @@ remember(at('name').value);
 strip.veil({ title: 'Connecting', text: 'One moment.' });
 setInterval(() => {
   strip.board(game);
-  strip.me(game.me);
+  strip.me(game.me, game.nearestCoin());
 }, 100);
 requestAnimationFrame(function frame(now) {
   requestAnimationFrame(frame);

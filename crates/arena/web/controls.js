@@ -20,7 +20,8 @@ export function wireControls(network, { online }) {
       label();
       if (network.isOffline) return;
       clearInterval(count);
-      online();
+      // After a dial that has just been refused.
+      setTimeout(online, 20);
     }, 100);
     label();
   });

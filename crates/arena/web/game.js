@@ -59,6 +59,14 @@ export class Game {
     return this.heroes.get(this.you);
   }
 
+  /** The way to the coin that is nearest to the own hero; nothing when there is none. */
+  nearestCoin() {
+    if (!this.me) return null;
+    const { x, y } = this.me.track.at(-1);
+    const ways = [...this.coins.values()].map((coin) => ({ dx: coin.x - x, dy: coin.y - y }));
+    return ways.reduce((best, way) => (best && Math.hypot(best.dx, best.dy) <= Math.hypot(way.dx, way.dy) ? best : way), null);
+  }
+
   /** The best first. */
   ranking() {
     return [...this.heroes.values()].sort((a, b) => b.score - a.score || a.id - b.id);

@@ -3,8 +3,6 @@
  * while, or slowed down.
  */
 
-/** How long a dial takes to fail without a network. */
-const REFUSED_AFTER_MS = 150;
 /** A browser's word for a connection that went without a word. */
 const ABNORMAL = 1006;
 
@@ -69,7 +67,7 @@ class Socket extends EventTarget {
     super();
     this.#network = network;
     if (network.isOffline) {
-      setTimeout(() => this.#end(ABNORMAL, true), REFUSED_AFTER_MS);
+      setTimeout(() => this.#end(ABNORMAL, true));
       return;
     }
     network.add(this);

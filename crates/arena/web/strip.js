@@ -98,7 +98,7 @@ export class Strip {
   }
 
   /** The own hero in words, for whoever cannot see the picture. */
-  me(hero) {
+  me(hero, coin) {
     const { dataset } = at('me');
     if (!hero) {
       at('me').textContent = 'You are not in the arena.';
@@ -106,9 +106,15 @@ export class Strip {
       return;
     }
     const { x, y } = hero.track.at(-1);
-    at('me').textContent = `You are ${hero.name}, at ${x}, ${y}, with ${hero.score} points and health ${hero.health}.`;
-    Object.assign(dataset, { id: hero.id, x, y, score: hero.score, name: hero.name });
+    at('me').textContent = `You are ${hero.name}, at ${x}, ${y}, with ${hero.score} points and health ${hero.health}.${direction(coin)}`;
+    Object.assign(dataset, { id: hero.id, x, y, score: hero.score, name: hero.name, dx: coin?.dx ?? 0, dy: coin?.dy ?? 0 });
   }
+}
+
+function direction(coin) {
+  if (!coin) return '';
+  const [dx, dy] = [Math.abs(coin.dx), Math.abs(coin.dy)];
+  return ` The nearest coin is ${dx} to the ${coin.dx < 0 ? 'left' : 'right'} and ${dy} ${coin.dy < 0 ? 'up' : 'down'}.`;
 }
 
 function sentence(rung, reason, after) {
