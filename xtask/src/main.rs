@@ -3,6 +3,7 @@
 //! Here is only the command line; each chore lives in a file of its own name. Nothing in the
 //! product depends on this package.
 
+mod chaos;
 mod measure;
 mod package;
 mod proto;
@@ -39,6 +40,10 @@ enum Chore {
     /// All that follows is handed on: --seeds N, --seconds S, --from SEED, --replay SEED.
     /// `cargo xtask sim -- --help` prints the simulator's own help.
     Sim(sim::Arguments),
+    /// Kills the real server while real clients talk, and compares what each of them heard.
+    ///
+    /// All that follows is handed on: --clients N, --kills K, --seed S, --json.
+    Chaos(chaos::Arguments),
     /// Measures memory and instructions of the core and writes the table of docs/PERFORMANCE.md.
     ///
     /// Instructions and exact bytes are counted by valgrind; without it those rows are left as
@@ -62,6 +67,7 @@ fn main() -> ExitCode {
         Chore::Test(arguments) | Chore::Ci(arguments) => test::run(&arguments),
         Chore::Tidy => told(tidy::run()),
         Chore::Sim(arguments) => sim::run(&arguments),
+        Chore::Chaos(arguments) => chaos::run(&arguments),
         Chore::Measure => told(measure::run()),
         Chore::Package => told(package::run()),
         Chore::Doc => told(doc()),

@@ -1,5 +1,8 @@
 //! The commands of the binary and what they have in common.
 
+mod control;
+mod data;
+mod inspect;
 mod serve;
 mod settings;
 mod sign;
@@ -25,6 +28,14 @@ pub(crate) struct Arguments {
 enum Command {
     /// Serve players.
     Serve(ServeArguments),
+    /// Tell what a folder keeps, whether a server runs on it or not.
+    Inspect(data::InspectArguments),
+    /// Write all that a folder keeps into one file, whether a server runs on it or not.
+    Backup(data::BackupArguments),
+    /// Make a folder from a backup.
+    Restore(data::RestoreArguments),
+    /// Delete all that a folder keeps.
+    Reset(data::ResetArguments),
     /// Look at the settings.
     Config {
         #[command(subcommand)]
@@ -67,6 +78,10 @@ impl Arguments {
                 Ok(())
             }
             Some(Command::Sign(arguments)) => sign::run(&arguments),
+            Some(Command::Inspect(arguments)) => data::inspect(&arguments),
+            Some(Command::Backup(arguments)) => data::back_up(&arguments),
+            Some(Command::Restore(arguments)) => data::restore(&arguments),
+            Some(Command::Reset(arguments)) => data::reset(&arguments),
         }
     }
 }

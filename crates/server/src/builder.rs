@@ -13,7 +13,7 @@ use rejoin_core::id::SessionId;
 use rejoin_core::zone::{Zone, ZoneConfig};
 use rejoin_store::{Memory, Store};
 use rejoin_wire::Limits;
-use tokio::sync::{broadcast, mpsc, watch};
+use tokio::sync::{mpsc, watch};
 
 use crate::admission::Admission;
 use crate::clock::{Clock, wall};
@@ -25,6 +25,7 @@ use crate::lines::{Lines, QueueLimits};
 use crate::mailbox::DOOR_MAX;
 use crate::natives::Natives;
 use crate::server::{Parts, Server};
+use crate::sight::{Sight, SightConfig};
 use crate::zones::{self, Surroundings};
 
 /// How long the game's admission rule may think.
@@ -33,8 +34,6 @@ const ADMISSION_DEADLINE: Duration = Duration::from_secs(5);
 const JOB_THREADS: usize = 4;
 /// Threads that may hang in game code before they are not replaced any more.
 const STUCK_THREADS_MAX: usize = 16;
-/// Events that a listener may fall behind before it misses some.
-const EVENTS_MAX: usize = 4_096;
 
 /// Puts a server together.
 pub struct ServerBuilder {
@@ -48,6 +47,7 @@ pub struct ServerBuilder {
     callback: Option<Callback>,
     zone_threads: usize,
     stuck_threads_max: usize,
+    sight: SightConfig,
 }
 
 impl Default for ServerBuilder {
@@ -72,6 +72,7 @@ impl ServerBuilder {
             callback: None,
             zone_threads: cores,
             stuck_threads_max: STUCK_THREADS_MAX,
+            sight: SightConfig::default(),
         }
     }
 
@@ -163,6 +164,13 @@ impl ServerBuilder {
         self
     }
 
+    /// How much can be seen of the server.
+    #[must_use]
+    pub fn sight(mut self, sight: SightConfig) -> Self {
+        self.sight = sight;
+        self
+    }
+
     /// Threads on which zones run; as many as there are cores if nothing is said.
     #[must_use]
     pub fn zone_threads(mut self, threads: usize) -> Self {
@@ -197,9 +205,13 @@ impl ServerBuilder {
         let (outer, outer_mail) = mpsc::channel(DOOR_MAX);
         let (inner, inner_mail) = mpsc::channel(DOOR_MAX);
         let (ledger_door, entries) = channel();
-        let (events, _) = broadcast::channel(EVENTS_MAX);
         let (ready, is_ready) = watch::channel(false);
         let lines = Lines::new(self.queue);
+        let mut incarnation = [0; 8];
+        incarnation.copy_from_slice(&seed()?[..8]);
+        let incarnation = u64::from_le_bytes(incarnation);
+        let sight = Sight::new(self.sight, clock, lines.clone(), self.limits, incarnation);
+        let sight = Arc::new(sight);
         let natives = Arc::new(Natives::default());
         let (jobs, _) = JobThreads::start(self.jobs, JOB_THREADS)?;
         let around = Surroundings {
@@ -209,7 +221,7 @@ impl ServerBuilder {
             hub: inner.clone(),
             ledger: ledger_door.clone(),
             jobs: Arc::new(jobs),
-            events: events.clone(),
+            sight: sight.clone(),
             natives: natives.clone(),
         };
         let mut chance = Chance::from_seed(seed()?);
@@ -223,7 +235,11 @@ impl ServerBuilder {
         for (session, text) in damaged {
             tracing::error!(%session, text, "a session could not be read; it is kept as it is");
         }
-        let store = ledger::start(self.store, entries, inner.clone(), doors.clone())?;
+        sight.recover(&hub);
+        let (failed, failure) = watch::channel(None);
+        let told = ledger::Told { hub: inner.clone(), zones: doors.clone(), sight: sight.clone() };
+        let store = ledger::start(self.store, entries, told, failed)?;
+        let weak_inner = inner.downgrade();
         let task = HubTask {
             hub,
             clock,
@@ -231,7 +247,7 @@ impl ServerBuilder {
             inner,
             ledger: ledger_door.clone(),
             zones: doors.clone(),
-            events: events.clone(),
+            sight: sight.clone(),
             natives: natives.clone(),
             admission: self.admission,
             callback: self.callback,
@@ -241,10 +257,12 @@ impl ServerBuilder {
         tokio::spawn(task.run(inner_mail, outer_mail));
         Ok(Server::new(Parts {
             outer,
-            events,
+            inner: weak_inner,
+            sight,
             lines,
             natives,
             is_ready,
+            failure,
             clock,
             limits: self.limits,
             zones: doors,

@@ -6,13 +6,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ed25519_dalek::{Signature, VerifyingKey};
-use rejoin_core::event::Event;
+use rejoin_core::event::{Event, Offence, Step};
 use rejoin_core::exchange::{ToZone, ZoneName};
-use rejoin_core::hub::{Answer, Hub, HubInput, HubOutput};
+use rejoin_core::hub::{Answer, Command, Hub, HubInput, HubOutput};
 use rejoin_core::id::{ConnectionId, OwnerEpoch, SessionId, ZoneId};
 use rejoin_core::zone::ZoneSpec;
 use rejoin_wire::v1::CloseCode;
-use tokio::sync::{broadcast, mpsc, oneshot, watch};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::MissedTickBehavior;
 
 use crate::admission::Admission;
@@ -21,6 +21,7 @@ use crate::ledger::{Entry, LedgerDoor};
 use crate::lines::Lines;
 use crate::mailbox::{InnerDoor, Mail};
 use crate::natives::Natives;
+use crate::sight::SharedSight;
 use crate::zones::{Depth, ToThread, ZoneDoors};
 
 /// Numbered frames and acknowledgements that wait for one zone; at the bound a sender is let go as
@@ -47,7 +48,7 @@ pub(crate) struct HubTask {
     pub(crate) inner: InnerDoor,
     pub(crate) ledger: LedgerDoor,
     pub(crate) zones: ZoneDoors,
-    pub(crate) events: broadcast::Sender<Event>,
+    pub(crate) sight: SharedSight,
     pub(crate) natives: Arc<Natives>,
     pub(crate) admission: Option<Arc<dyn Admission>>,
     pub(crate) callback: Option<Callback>,
@@ -87,7 +88,10 @@ impl HubTask {
                     Some(mail) => self.take(mail),
                     None => break None,
                 },
-                _ = walls.tick() => self.feed(HubInput::Wall(wall())),
+                _ = walls.tick() => {
+                    self.sight.logbook.tell_suppressed();
+                    self.feed(HubInput::Wall(wall()));
+                }
                 () = tokio::time::sleep(sleep) => {}
             }
             // All that waits is fed before time is said to have passed.
@@ -150,7 +154,16 @@ impl HubTask {
                 self.own.last_ticket += 1;
                 let ticket = self.own.last_ticket;
                 self.own.answers.insert(ticket, answer);
+                let configured = match &command {
+                    Command::Configure(session, changes) if changes.flags.is_some() => {
+                        Some(*session)
+                    }
+                    _ => None,
+                };
                 self.feed(HubInput::Command { ticket, command });
+                if let Some(session) = configured.and_then(|id| Some((id, self.hub.session(id)?))) {
+                    self.sight.follow_flags(session.0, session.1);
+                }
             }
             Mail::Ask(question) => question(&self.hub, &self.own.names),
             // A second stop: the first is being carried out.
@@ -204,6 +217,7 @@ impl HubTask {
             HubOutput::DropZone(zone) => {
                 self.own.rooms.remove(&zone);
                 self.own.names.remove(&zone);
+                self.sight.watch_mailbox(zone, None);
                 let _ = self.ledger.send(Entry::DropZone(zone));
             }
             HubOutput::Commit(batch) => {
@@ -220,28 +234,17 @@ impl HubTask {
     }
 
     fn tell(&mut self, event: Event) {
-        match &event {
-            Event::PlayerConnected { session, .. } => tracing::info!(%session, "session created"),
-            Event::SessionLinked { session, connection } => {
-                tracing::debug!(%session, %connection, "session linked");
-            }
-            Event::PlayerLeft { session, cause, .. } => {
-                self.natives.forget(*session);
-                tracing::info!(%session, cause = cause.label(), "session ended");
-            }
-            Event::ZoneFault { zone, text, closed } => {
-                tracing::error!(%zone, text = ?text, closed, "zone fault");
-            }
-            _ => {}
+        if let Event::PlayerLeft { session, .. } = &event {
+            self.natives.forget(*session);
         }
-        // An error means that nobody listens.
-        let _ = self.events.send(event);
+        self.sight.tell(event);
     }
 
     fn open_zone(&mut self, spec: Box<ZoneSpec>) {
         let depth = Depth::default();
         self.own.rooms.insert(spec.id, Room { depth: depth.clone() });
         self.own.names.insert(spec.id, spec.name.clone());
+        self.sight.watch_mailbox(spec.id, Some(depth.clone()));
         let _ = self.ledger.send(Entry::OpenZone(spec, depth));
     }
 
@@ -266,7 +269,8 @@ impl HubTask {
     /// client says it again when it is back.
     fn sever(&mut self, session: SessionId) {
         if let Some(connection) = self.hub.session(session).and_then(|known| known.connection()) {
-            tracing::warn!(%session, "its zone does not take input in time");
+            let (step, what) = (Step::Sever, Offence::TooSlow);
+            self.sight.tell(Event::GuardStep { step, connection, session: Some(session), what });
             self.lines.close(connection, CloseCode::TooSlow);
             let code = Some(CloseCode::TooSlow);
             self.own.follow.push_back(HubInput::Closed { connection, code });

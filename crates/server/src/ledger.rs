@@ -1,18 +1,24 @@
-//! The store's thread. Batches are applied in the order in which they were submitted, and each
-//! commit is told to the incarnation that submitted it. Openings of zones pass through here too, so
-//! that they keep their order among each other.
+//! The store's thread. All that waits is committed at once, in the order in which it was submitted,
+//! and each commit is told to the incarnation that submitted it. Openings of zones pass through here
+//! too, so that they keep their order among each other. What finds no room is kept and submitted
+//! again: nobody is told that it is committed, so zones stop by themselves and go on by themselves.
+//! Zones that end with their process are kept apart, in memory.
 
-use std::sync::mpsc::{Receiver, Sender};
+use std::collections::BTreeSet;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
 use rejoin_core::exchange::ToHub;
 use rejoin_core::hub::{HubInput, Recovered};
 use rejoin_core::id::ZoneId;
-use rejoin_core::scope::{Batch, ScopeId};
-use rejoin_core::zone::{ZoneSpec, name_of};
-use rejoin_store::{Outcome, Store, StoreError};
+use rejoin_core::scope::{Batch, Change, ScopeId};
+use rejoin_core::zone::{Durability, ZoneSpec, name_of};
+use rejoin_store::{Memory, Outcome, Store, StoreError};
+use tokio::sync::watch;
 
 use crate::mailbox::InnerDoor;
+use crate::sight::SharedSight;
 use crate::zones::{Depth, ToThread, ZoneDoors};
 
 /// What the store's thread is asked.
@@ -25,6 +31,13 @@ pub(crate) enum Entry {
 
 /// Scopes that are opened in one commit.
 const OPEN_AT_ONCE: usize = 4_096;
+/// Batches and bytes of one commit: more would only make the first ones wait for the last.
+const GROUP_BATCHES_MAX: usize = 4_096;
+const GROUP_BYTES_MAX: usize = 8 << 20;
+/// How long to wait before what found no room is submitted again.
+const AGAIN_AFTER: Duration = Duration::from_millis(250);
+/// While opening takes longer than this, progress is told.
+const PROGRESS_EVERY: Duration = Duration::from_secs(1);
 
 /// Where entries are put.
 pub(crate) type LedgerDoor = Sender<Entry>;
@@ -36,82 +49,262 @@ pub(crate) type LedgerDoor = Sender<Entry>;
 pub(crate) fn recover(store: &mut dyn Store) -> Result<Recovered, StoreError> {
     let hub = store.open_one(ScopeId::Hub)?;
     let mut recovered = Recovered { hub, ..Recovered::default() };
-    let scopes = store.scopes(None)?;
+    let mut scopes = store.scopes(None)?;
+    scopes.retain(|scope| *scope != ScopeId::Hub);
+    let (mut done, mut damaged_count, mut told) = (0, 0, Instant::now());
     for some in scopes.chunks(OPEN_AT_ONCE) {
-        let some: Vec<ScopeId> = some.iter().copied().filter(|it| *it != ScopeId::Hub).collect();
-        for (scope, found) in some.iter().zip(store.open(&some)?) {
+        for (scope, found) in some.iter().zip(store.open(some)?) {
             match (*scope, found) {
                 (ScopeId::Session(id), Ok(opened)) => recovered.sessions.push((id, opened)),
                 (ScopeId::Player(id), Ok(opened)) => recovered.players.push((id, opened)),
                 // The zone's own opening raises its owner again; here only its name is wanted.
                 (ScopeId::Zone(_), Ok(opened)) => recovered.zones.extend(name_of(&opened.rows)),
                 (ScopeId::Hub, Ok(_)) => {}
-                (_, Err(damaged)) => tracing::error!("{damaged}"),
+                (_, Err(damaged)) => {
+                    damaged_count += 1;
+                    tracing::error!("{damaged}");
+                }
             }
         }
+        done += some.len();
+        if told.elapsed() > PROGRESS_EVERY {
+            told = Instant::now();
+            tracing::info!(done, of = scopes.len(), "recovering");
+        }
+    }
+    if !scopes.is_empty() {
+        let (sessions, zones) = (recovered.sessions.len(), recovered.zones.len());
+        tracing::info!(sessions, zones, damaged = damaged_count, "recovered");
     }
     Ok(recovered)
 }
 
-/// Starts the thread.
+/// Who hears of commits.
+pub(crate) struct Told {
+    pub(crate) hub: InnerDoor,
+    pub(crate) zones: ZoneDoors,
+    pub(crate) sight: SharedSight,
+}
+
+/// Starts the thread. `failed` is told why nothing can be committed any more.
 pub(crate) fn start(
     store: Box<dyn Store + Send>,
     entries: Receiver<Entry>,
-    hub: InnerDoor,
-    zones: ZoneDoors,
+    told: Told,
+    failed: watch::Sender<Option<String>>,
 ) -> std::io::Result<JoinHandle<()>> {
-    let mut ledger = Ledger { store, hub, zones };
+    let ledger = Ledger {
+        store,
+        fleeting: Fleeting::default(),
+        told,
+        failed,
+        kept: Vec::new(),
+        is_full: false,
+    };
     let builder = std::thread::Builder::new().name("rejoin-store".to_owned());
-    builder.spawn(move || {
-        while let Ok(entry) = entries.recv() {
-            match entry {
-                Entry::Stop => break,
-                Entry::Commit(batch) => ledger.commit(&batch),
-                Entry::OpenZone(spec, depth) => ledger.open_zone(spec, depth),
-                Entry::DropZone(zone) => drop(ledger.zones.send(zone, ToThread::Drop(zone))),
-            }
-        }
-    })
+    builder.spawn(move || ledger.run(&entries))
+}
+
+/// Zones that end with their process.
+#[derive(Default)]
+struct Fleeting {
+    zones: BTreeSet<ZoneId>,
+    store: Memory,
+}
+
+impl Fleeting {
+    fn has(&self, scope: ScopeId) -> bool {
+        matches!(scope, ScopeId::Zone(zone) if self.zones.contains(&zone))
+    }
 }
 
 struct Ledger {
     store: Box<dyn Store + Send>,
-    hub: InnerDoor,
-    zones: ZoneDoors,
+    fleeting: Fleeting,
+    told: Told,
+    failed: watch::Sender<Option<String>>,
+    /// What must be tried again, in order.
+    kept: Vec<Entry>,
+    is_full: bool,
+}
+
+/// One turn: what is to be committed together, and what must wait.
+#[derive(Default)]
+struct Turn {
+    group: Vec<Batch>,
+    kept: Vec<Entry>,
+    /// Scopes of which something is kept: nothing of theirs may overtake it.
+    blocked: BTreeSet<ScopeId>,
+    is_full: bool,
+}
+
+impl Turn {
+    fn keep(&mut self, scope: ScopeId, entry: Entry) {
+        self.blocked.insert(scope);
+        self.kept.push(entry);
+    }
 }
 
 impl Ledger {
-    fn commit(&mut self, batch: &Batch) {
-        let outcome = self.store.apply(batch);
-        if outcome != Outcome::Committed {
-            // A fenced writer is done for anyway; for anybody else this is a bug worth a loud word.
-            return tracing::error!(scope = ?batch.scope, %outcome, "a batch was not applied");
-        }
-        match batch.scope {
-            ScopeId::Zone(zone) => {
-                self.zones.send(zone, ToThread::Committed(zone, batch.owner, batch.revision));
+    fn run(mut self, entries: &Receiver<Entry>) {
+        loop {
+            let first = if self.kept.is_empty() {
+                entries.recv().map_err(|_| RecvTimeoutError::Disconnected)
+            } else {
+                entries.recv_timeout(AGAIN_AFTER)
+            };
+            let mut next = match first {
+                Ok(entry) => Some(entry),
+                Err(RecvTimeoutError::Timeout) => None,
+                Err(RecvTimeoutError::Disconnected) => return,
+            };
+            let mut taken = std::mem::take(&mut self.kept);
+            let (mut batches, mut bytes) = (taken.len(), 0);
+            let mut is_last = false;
+            while let Some(entry) = next {
+                match &entry {
+                    Entry::Stop => {
+                        is_last = true;
+                        break;
+                    }
+                    Entry::Commit(batch) => {
+                        batches += 1;
+                        bytes += size(batch);
+                    }
+                    Entry::OpenZone(..) | Entry::DropZone(_) => {}
+                }
+                taken.push(entry);
+                let is_enough = batches >= GROUP_BATCHES_MAX || bytes >= GROUP_BYTES_MAX;
+                next = if is_enough { None } else { entries.try_recv().ok() };
             }
-            scope => {
-                // An error means that the hub has ended.
-                let _ = self.hub.blocking_send(HubInput::Committed(scope, batch.revision));
+            self.turn(taken);
+            if is_last || self.failed.borrow().is_some() {
+                return;
             }
         }
     }
 
-    fn open_zone(&mut self, spec: Box<ZoneSpec>, depth: Depth) {
-        let zone = spec.id;
-        let opened = match self.store.open_one(ScopeId::Zone(zone)) {
-            Ok(opened) => opened,
-            Err(error) => {
-                return tracing::error!(%zone, %error, "a zone could not be opened");
+    fn turn(&mut self, entries: Vec<Entry>) {
+        let mut turn = Turn::default();
+        for entry in entries {
+            match entry {
+                Entry::Commit(batch) if turn.blocked.contains(&batch.scope) => {
+                    turn.kept.push(Entry::Commit(batch));
+                }
+                Entry::Commit(batch) => turn.group.push(batch),
+                Entry::OpenZone(spec, depth) => self.open_zone(&mut turn, spec, depth),
+                Entry::DropZone(zone) => {
+                    self.commit(&mut turn);
+                    self.fleeting.store.forget(ScopeId::Zone(zone));
+                    self.told.zones.send(zone, ToThread::Drop(zone));
+                }
+                Entry::Stop => {}
             }
-        };
-        let owner = opened.owner;
-        if !self.zones.send(zone, ToThread::Open(spec, opened, depth)) {
-            let text = "Stuck: too many callbacks hang, and no thread is left for this zone";
-            let refused = ToHub::OpenRefused { text: text.to_owned() };
-            // An error means that the hub has ended.
-            let _ = self.hub.blocking_send(HubInput::FromZone(zone, owner, refused));
+        }
+        self.commit(&mut turn);
+        self.kept = turn.kept;
+        if turn.is_full && !self.is_full {
+            tracing::error!("the disk is full: durable zones and logins wait until there is room");
+        } else if self.is_full && !turn.is_full {
+            tracing::warn!("there is room again: all goes on");
+        }
+        self.is_full = turn.is_full;
+    }
+
+    /// Commits what has come together, and tells.
+    fn commit(&mut self, turn: &mut Turn) {
+        let group = std::mem::take(&mut turn.group);
+        let (passing, lasting): (Vec<Batch>, Vec<Batch>) =
+            group.into_iter().partition(|batch| self.fleeting.has(batch.scope));
+        let outcomes = self.fleeting.store.commit(&passing);
+        for (batch, outcome) in passing.into_iter().zip(outcomes) {
+            self.tell(turn, batch, outcome);
+        }
+        if lasting.is_empty() {
+            return;
+        }
+        let started = Instant::now();
+        let outcomes = self.store.commit(&lasting);
+        let took = started.elapsed();
+        for (batch, outcome) in lasting.into_iter().zip(outcomes) {
+            self.told.sight.metrics.committed(outcome == Outcome::Committed, took);
+            self.tell(turn, batch, outcome);
         }
     }
+
+    fn tell(&mut self, turn: &mut Turn, batch: Batch, outcome: Outcome) {
+        match (outcome, batch.scope) {
+            (Outcome::Committed, ScopeId::Zone(zone)) => {
+                self.told.zones.send(zone, ToThread::Committed(zone, batch.owner, batch.revision));
+            }
+            (Outcome::Committed, scope) => {
+                // An error means that the hub has ended.
+                let _ = self.told.hub.blocking_send(HubInput::Committed(scope, batch.revision));
+            }
+            (Outcome::Full | Outcome::Unknown, scope) => {
+                turn.is_full |= outcome == Outcome::Full;
+                turn.keep(scope, Entry::Commit(batch));
+            }
+            (Outcome::Poisoned, _) => self.fail(),
+            // A fenced writer is done for anyway; for anybody else this is a bug worth a loud word.
+            (outcome, scope) => tracing::error!(?scope, %outcome, "a batch was not applied"),
+        }
+    }
+
+    fn open_zone(&mut self, turn: &mut Turn, spec: Box<ZoneSpec>, depth: Depth) {
+        // What the zone wrote before it ended goes in first.
+        self.commit(turn);
+        let (zone, scope) = (spec.id, ScopeId::Zone(spec.id));
+        if turn.blocked.contains(&scope) {
+            return turn.keep(scope, Entry::OpenZone(spec, depth));
+        }
+        let store: &mut dyn Store = if spec.config.durability == Durability::Memory {
+            self.fleeting.zones.insert(zone);
+            &mut self.fleeting.store
+        } else {
+            self.store.as_mut()
+        };
+        let mut opened = store.open_one(scope);
+        if let Err(StoreError::Damaged(damaged)) = &opened {
+            // It was set aside. The zone begins anew, and its members are told that it was lost.
+            tracing::error!("{damaged}");
+            opened = store.open_one(scope);
+        }
+        match opened {
+            Ok(opened) => {
+                let owner = opened.owner;
+                if !self.told.zones.send(zone, ToThread::Open(spec, opened, depth)) {
+                    let text =
+                        "Stuck: too many callbacks hang, and no thread is left for this zone";
+                    let refused = ToHub::OpenRefused { text: text.to_owned() };
+                    // An error means that the hub has ended.
+                    let input = HubInput::FromZone(zone, owner, refused);
+                    let _ = self.told.hub.blocking_send(input);
+                }
+            }
+            Err(StoreError::Full) => {
+                turn.is_full = true;
+                turn.keep(scope, Entry::OpenZone(spec, depth));
+            }
+            Err(_) => self.fail(),
+        }
+    }
+
+    /// Nothing is told to be committed from now on. Whoever runs the server ends it.
+    fn fail(&mut self) {
+        if self.failed.borrow().is_some() {
+            return;
+        }
+        let why = self.store.complaint().unwrap_or_else(|| "the store cannot be read".to_owned());
+        tracing::error!(why, "nothing can be kept any more: the server must end");
+        self.failed.send_replace(Some(why));
+    }
+}
+
+fn size(batch: &Batch) -> usize {
+    let sizes = batch.changes.iter().map(|change| match change {
+        Change::Put(key, value) => key.len() + value.len(),
+        Change::Delete(key) | Change::DeletePrefix(key) => key.len(),
+    });
+    sizes.sum()
 }

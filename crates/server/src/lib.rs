@@ -15,8 +15,10 @@
 //! # Ok(()) }
 //! ```
 
+pub mod admin;
 pub mod admission;
 pub mod blocking;
+pub mod events;
 pub mod jobs;
 pub mod listener;
 pub mod relay;
@@ -24,24 +26,36 @@ pub mod relay;
 mod agents;
 mod builder;
 mod clock;
+mod frame_log;
 mod hub_task;
+mod journal;
 mod kinds;
 mod ledger;
 mod lines;
+mod listener_thread;
+mod logbook;
 mod mailbox;
+mod metrics;
 mod natives;
 mod pages;
 mod places;
 mod server;
+mod sight;
+mod tally;
 mod websocket;
 mod zones;
 
+pub use self::admin::AdminConfig;
 pub use self::admission::{Admission, Verdict};
 pub use self::builder::{ServerBuilder, StartError};
+pub use self::frame_log::FrameLog;
 pub use self::jobs::JobRunner;
 pub use self::lines::QueueLimits;
 pub use self::listener::WebConfig;
+pub use self::listener_thread::{Listener, Listening};
+pub use self::logbook::Addresses;
 pub use self::natives::Deliveries;
 pub use self::pages::Page;
 pub use self::places::Reach;
 pub use self::server::{Server, ServerError};
+pub use self::sight::SightConfig;

@@ -13,6 +13,7 @@ use rejoin_wire::v1::CloseCode;
 use tokio::sync::{Notify, mpsc};
 
 use crate::clock::Clock;
+use crate::tally::Seen;
 
 /// How much may wait for one connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -47,6 +48,8 @@ pub(crate) struct LineState {
     /// Instant of the server's clock until which nothing is read.
     paused_until: AtomicU64,
     ending: Notify,
+    /// For those who look on.
+    pub(crate) seen: Seen,
 }
 
 impl LineState {
@@ -152,6 +155,11 @@ impl Lines {
 
     pub(crate) fn len(&self) -> usize {
         self.0.lines.len()
+    }
+
+    /// What both ends of a connection's queue know.
+    pub(crate) fn state(&self, id: ConnectionId) -> Option<Arc<LineState>> {
+        self.0.lines.pin().get(&id).map(|line| line.state.clone())
     }
 
     /// Puts a frame on a connection, if it is still there.

@@ -5,20 +5,24 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Router;
 use axum::extract::State;
 use axum::extract::ws::WebSocketUpgrade;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
+use axum::{Extension, Router};
+use hyper::body::Incoming;
+use hyper::service::Service;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use rejoin_wire::Encoding;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
 
+use crate::logbook::Cause;
 use crate::pages::{self, Page};
 use crate::server::Server;
+use crate::sight::Sight;
 use crate::websocket::{self, BUFFER_BYTES};
 
 /// How the players' door is kept.
@@ -55,6 +59,10 @@ const HEAD_BYTES_MAX: usize = 8 << 10;
 /// How long accepting rests when the system has no more handles.
 const ACCEPT_REST: Duration = Duration::from_millis(50);
 
+/// Who sent a request.
+#[derive(Clone, Copy)]
+struct Peer(SocketAddr);
+
 #[derive(Clone)]
 struct Door {
     server: Server,
@@ -77,14 +85,7 @@ impl Server {
         self.accept(listener, routes, deadline, sockets_max).await;
     }
 
-    /// Answers health on a socket of its own until the server stops.
-    pub async fn listen_admin(&self, listener: TcpListener) {
-        let web = WebConfig::default();
-        let routes = health::<()>(self.clone()).with_state(());
-        self.accept(listener, routes, web.header_deadline, 256).await;
-    }
-
-    async fn accept(
+    pub(crate) async fn accept(
         &self,
         listener: TcpListener,
         routes: Router,
@@ -103,14 +104,18 @@ impl Server {
                 Ok((socket, peer)) => {
                     let routes = routes.clone();
                     let stopping = self.0.stopping.subscribe();
+                    let sight = self.0.sight.clone();
                     tokio::spawn(async move {
-                        answer(socket, peer, routes, header_deadline, stopping).await;
+                        let outcome = answer(socket, peer, routes, header_deadline, stopping).await;
+                        tell(&sight, peer, outcome);
                         drop(place);
                     });
                 }
                 Err(error) => {
                     // Mostly too few handles: those who are in go on, the others wait.
-                    tracing::warn!(%error, "no connection can be accepted");
+                    if let Some(suppressed) = self.0.sight.logbook.pass(Cause::Accept) {
+                        tracing::warn!(%error, suppressed, "no connection can be accepted");
+                    }
                     tokio::time::sleep(ACCEPT_REST).await;
                 }
             }
@@ -119,7 +124,7 @@ impl Server {
 }
 
 /// Resolves when the server stops.
-async fn told_to_stop(stopping: &mut watch::Receiver<bool>) {
+pub(crate) async fn told_to_stop(stopping: &mut watch::Receiver<bool>) {
     // An error means that the server is gone altogether.
     let _ = stopping.wait_for(|stopping| *stopping).await;
 }
@@ -131,27 +136,38 @@ async fn answer(
     routes: Router,
     header_deadline: Duration,
     mut stopping: watch::Receiver<bool>,
-) {
+) -> hyper::Result<()> {
     // Small frames must not wait for company.
     let _ = socket.set_nodelay(true);
-    let service = TowerToHyperService::new(routes);
+    let routes = TowerToHyperService::new(routes);
+    let service = hyper::service::service_fn(move |mut request: hyper::Request<Incoming>| {
+        request.extensions_mut().insert(Peer(peer));
+        routes.call(request)
+    });
     let mut http = hyper::server::conn::http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(header_deadline).max_buf_size(HEAD_BYTES_MAX);
     let connection = http.serve_connection(TokioIo::new(socket), service).with_upgrades();
     tokio::pin!(connection);
-    let outcome = tokio::select! {
+    tokio::select! {
         outcome = &mut connection => outcome,
         () = told_to_stop(&mut stopping) => {
             connection.as_mut().graceful_shutdown();
             connection.await
         }
-    };
-    if let Err(error) = outcome {
-        tracing::debug!(%peer, %error, "a request came to nothing");
     }
 }
 
-fn health<S: Clone + Send + Sync + 'static>(server: Server) -> Router<S> {
+fn tell(sight: &Sight, peer: SocketAddr, outcome: hyper::Result<()>) {
+    let Err(error) = outcome else { return };
+    if tracing::enabled!(tracing::Level::DEBUG)
+        && let Some(suppressed) = sight.logbook.pass(Cause::Request)
+    {
+        let address = sight.logbook.address(Some(peer.ip()));
+        tracing::debug!(%address, %error, suppressed, "a request came to nothing");
+    }
+}
+
+pub(crate) fn health<S: Clone + Send + Sync + 'static>(server: Server) -> Router<S> {
     let ready = move || {
         let is_ready = server.is_ready();
         async move {
@@ -179,6 +195,7 @@ async fn page(State(door): State<Door>) -> Response {
 
 async fn play(
     State(door): State<Door>,
+    Extension(Peer(peer)): Extension<Peer>,
     headers: HeaderMap,
     upgrade: Result<WebSocketUpgrade, axum::extract::ws::rejection::WebSocketUpgradeRejection>,
 ) -> Response {
@@ -207,7 +224,7 @@ async fn play(
         .max_write_buffer_size(pending)
         .max_message_size(largest)
         .max_frame_size(largest)
-        .on_upgrade(move |socket| websocket::serve(socket, encoding, door.server))
+        .on_upgrade(move |socket| websocket::serve(socket, encoding, door.server, peer.ip()))
 }
 
 /// The first subprotocol of the client's list that is spoken here; JSON if it names none.

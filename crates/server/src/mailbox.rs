@@ -26,5 +26,7 @@ pub(crate) enum Mail {
 
 /// The outer door.
 pub(crate) type OuterDoor = mpsc::Sender<Mail>;
+/// The inner door, for those who only look at it.
+pub(crate) type WeakInnerDoor = mpsc::WeakSender<HubInput>;
 /// The inner door.
 pub(crate) type InnerDoor = mpsc::Sender<HubInput>;

@@ -10,15 +10,18 @@ use rejoin_core::event::{EndCause, Event};
 use rejoin_core::exchange::{Native, ZoneName};
 use rejoin_core::hub::{Answer, Changes, Command, Hub, HubCounts, SessionConfig, SessionView};
 use rejoin_core::id::{CallId, SessionId, ZoneId};
+use rejoin_core::session::Flags;
 use rejoin_wire::Limits;
 use tokio::sync::{broadcast, oneshot, watch};
 
 use crate::agents::AgentThreads;
 use crate::clock::Clock;
+use crate::frame_log::FrameLog;
 use crate::ledger::{Entry, LedgerDoor};
 use crate::lines::Lines;
-use crate::mailbox::{Mail, OuterDoor};
+use crate::mailbox::{Mail, OuterDoor, WeakInnerDoor};
 use crate::natives::{Deliveries, Natives};
+use crate::sight::SharedSight;
 use crate::zones::{Lanes, ZoneDoors};
 
 /// How long zones have to end what they are doing when the server stops.
@@ -27,10 +30,12 @@ const ZONES_STOP: Duration = Duration::from_secs(10);
 /// What a server is made of.
 pub(crate) struct Parts {
     pub(crate) outer: OuterDoor,
-    pub(crate) events: broadcast::Sender<Event>,
+    pub(crate) inner: WeakInnerDoor,
+    pub(crate) sight: SharedSight,
     pub(crate) lines: Lines,
     pub(crate) natives: Arc<Natives>,
     pub(crate) is_ready: watch::Receiver<bool>,
+    pub(crate) failure: watch::Receiver<Option<String>>,
     pub(crate) clock: Clock,
     pub(crate) limits: Limits,
     pub(crate) zones: ZoneDoors,
@@ -41,13 +46,15 @@ pub(crate) struct Parts {
 
 pub(crate) struct Shared {
     pub(crate) outer: OuterDoor,
+    pub(crate) inner: WeakInnerDoor,
+    pub(crate) sight: SharedSight,
     pub(crate) lines: Lines,
     pub(crate) clock: Clock,
     pub(crate) limits: Limits,
     pub(crate) is_ready: watch::Receiver<bool>,
     /// Turned on once: listeners stop accepting.
     pub(crate) stopping: watch::Sender<bool>,
-    events: broadcast::Sender<Event>,
+    failure: watch::Receiver<Option<String>>,
     natives: Arc<Natives>,
     pub(crate) agents: AgentThreads,
     zones: ZoneDoors,
@@ -88,12 +95,14 @@ impl Server {
     pub(crate) fn new(parts: Parts) -> Self {
         Self(Arc::new(Shared {
             outer: parts.outer,
+            inner: parts.inner,
+            sight: parts.sight,
             lines: parts.lines,
             clock: parts.clock,
             limits: parts.limits,
             is_ready: parts.is_ready,
             stopping: watch::channel(false).0,
-            events: parts.events,
+            failure: parts.failure,
             natives: parts.natives,
             agents: AgentThreads::default(),
             zones: parts.zones,
@@ -214,6 +223,20 @@ impl Server {
         self.done(Command::Configure(id, changes)).await
     }
 
+    /// Logs the frames of a session, or stops it. The session's switch is kept with it, so the log
+    /// goes on over reconnects; that payloads are shown is forgotten with this process.
+    ///
+    /// # Errors
+    /// There is no such session.
+    pub async fn log_frames(&self, id: SessionId, log: FrameLog) -> Result<(), ServerError> {
+        let flags = Some((Flags::PACKET_LOGGING, log != FrameLog::Off));
+        self.configure(id, Changes { flags, ..Changes::default() }).await?;
+        if let Some(tally) = self.0.sight.tallies.get(id) {
+            tally.set_frame_log(log);
+        }
+        Ok(())
+    }
+
     /// Says something to a session, wherever it is.
     ///
     /// # Errors
@@ -246,17 +269,32 @@ impl Server {
         self.ask(|_, names| names.iter().map(|(id, name)| (*id, name.clone())).collect()).await
     }
 
-    /// What happens from now on. A listener that falls far behind misses events, and is told so.
+    /// What happens from now on. A reader that falls far behind misses events, and is told so. See
+    /// [`on`](Self::on) for listeners that have a thread of their own.
     #[must_use]
     pub fn events(&self) -> broadcast::Receiver<Event> {
-        self.0.events.subscribe()
+        self.0.sight.events()
     }
 
     /// Whether all that ran before the last stop runs again and players are let in. False for good
     /// once too many callbacks hang: a restart is due.
     #[must_use]
     pub fn is_ready(&self) -> bool {
-        *self.0.is_ready.borrow() && !self.is_stopping() && self.0.zones.are_open()
+        let has_failed = self.0.failure.borrow().is_some();
+        *self.0.is_ready.borrow() && !has_failed && !self.is_stopping() && self.0.zones.are_open()
+    }
+
+    /// Resolves with the reason when nothing can be kept any more. The process must end then and
+    /// start again from what the store holds: durable zones and logins stand still.
+    pub async fn failed(&self) -> String {
+        let mut failure = self.0.failure.clone();
+        let found = failure.wait_for(Option::is_some).await;
+        let why = found.ok().and_then(|why| why.clone());
+        match why {
+            Some(why) => why,
+            // The store's thread has ended in peace.
+            None => std::future::pending().await,
+        }
     }
 
     /// Connections that are open.
@@ -311,7 +349,7 @@ impl Server {
         }
     }
 
-    async fn ask<T: Send + 'static>(
+    pub(crate) async fn ask<T: Send + 'static>(
         &self,
         question: impl FnOnce(&Hub, &std::collections::BTreeMap<ZoneId, ZoneName>) -> T + Send + 'static,
     ) -> Result<T, ServerError> {

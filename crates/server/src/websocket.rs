@@ -19,7 +19,9 @@ use tokio::time::{sleep, timeout};
 use crate::clock::Clock;
 use crate::lines::{LineState, Outgoing, Outlet};
 use crate::mailbox::{Mail, OuterDoor};
+use crate::metrics::Transport;
 use crate::server::Server;
+use crate::sight::Sight;
 
 /// Buffers for reading and for writing. The library's own are 128 KiB, a connection.
 pub(crate) const BUFFER_BYTES: usize = 4 << 10;
@@ -29,9 +31,15 @@ const LINGER: Duration = Duration::from_secs(2);
 const FRAMES_PER_FLUSH: usize = 64;
 
 /// Serves one connection until it is over.
-pub(crate) async fn serve(socket: WebSocket, encoding: Encoding, server: Server) {
+pub(crate) async fn serve(
+    socket: WebSocket,
+    encoding: Encoding,
+    server: Server,
+    address: std::net::IpAddr,
+) {
     let shared = &server.0;
     let (connection, mut outlet) = shared.lines.open();
+    shared.sight.opened(&outlet.state.seen, Transport::WebSocket, address);
     let serializer = match encoding {
         Encoding::Protobuf => Serializer::Protobuf,
         Encoding::Json => Serializer::Json,
@@ -47,12 +55,13 @@ pub(crate) async fn serve(socket: WebSocket, encoding: Encoding, server: Server)
             clock: shared.clock,
             hub: &shared.outer,
             state: &state,
+            sight: &shared.sight,
         };
         let reading = reader.run(stream);
         tokio::pin!(reading);
         tokio::select! {
             () = &mut reading => {}
-            () = write(&mut sink, &mut outlet, encoding) => {
+            () = write(&mut sink, &mut outlet, encoding, (connection, &shared.sight)) => {
                 // What the peer still sends is read: a socket closed over unread bytes is reset, and
                 // our last words with it. One that does not read needs no such care.
                 if !state.is_overflowed() {
@@ -62,6 +71,7 @@ pub(crate) async fn serve(socket: WebSocket, encoding: Encoding, server: Server)
         }
     }
     shared.lines.remove(connection);
+    shared.sight.closed(connection, &outlet.state);
     let code = outlet.state.is_overflowed().then_some(CloseCode::TooSlow);
     let _ = shared.outer.send(Mail::Input(HubInput::Closed { connection, code })).await;
 }
@@ -74,6 +84,7 @@ struct Reader<'a> {
     clock: Clock,
     hub: &'a OuterDoor,
     state: &'a LineState,
+    sight: &'a Sight,
 }
 
 impl Reader<'_> {
@@ -94,7 +105,12 @@ impl Reader<'_> {
                 None => return,
             };
             let len = bytes.len();
+            let is_shown = self.sight.received(self.connection, &self.state.seen, len);
+            let shown = is_shown.then(|| bytes.clone());
             let frame = decode_client(self.encoding, bytes, &limits);
+            if let Some(bytes) = shown {
+                self.sight.show_received(&self.state.seen, &frame, &bytes);
+            }
             if let Ok(frame) = &frame
                 && matches!(frame.frame, Some(client_frame::Frame::Hello(_)))
             {
@@ -147,7 +163,12 @@ fn violation(error: &axum::Error, max: usize) -> Option<DecodeError> {
 }
 
 /// The half that writes, until the last word is out or the peer cannot be written to.
-async fn write(sink: &mut SplitSink<WebSocket, Message>, outlet: &mut Outlet, encoding: Encoding) {
+async fn write(
+    sink: &mut SplitSink<WebSocket, Message>,
+    outlet: &mut Outlet,
+    encoding: Encoding,
+    seen_by: (ConnectionId, &Sight),
+) {
     let state = outlet.state.clone();
     let ended = async {
         state.ending().await;
@@ -156,7 +177,7 @@ async fn write(sink: &mut SplitSink<WebSocket, Message>, outlet: &mut Outlet, en
         }
     };
     let all_written = tokio::select! {
-        written = write_queue(sink, outlet, encoding) => written,
+        written = write_queue(sink, outlet, encoding, seen_by) => written,
         () = ended => false,
     };
     if !all_written && state.is_overflowed() {
@@ -169,6 +190,7 @@ async fn write_queue(
     sink: &mut SplitSink<WebSocket, Message>,
     outlet: &mut Outlet,
     encoding: Encoding,
+    (connection, sight): (ConnectionId, &Sight),
 ) -> bool {
     while let Some(first) = outlet.queue.recv().await {
         let mut next = Some(first);
@@ -180,6 +202,7 @@ async fn write_queue(
             };
             outlet.state.written(frame.len());
             let Some(message) = message(&frame, encoding) else { return false };
+            sight.sent(connection, &outlet.state.seen, &frame, bytes_of(&message));
             if sink.feed(message).await.is_err() {
                 return false;
             }
@@ -205,6 +228,14 @@ fn message(frame: &SharedFrame, encoding: Encoding) -> Option<Message> {
     match encoding {
         Encoding::Protobuf => Some(Message::Binary(bytes)),
         Encoding::Json => Utf8Bytes::try_from(bytes).ok().map(Message::Text),
+    }
+}
+
+fn bytes_of(message: &Message) -> &[u8] {
+    match message {
+        Message::Text(text) => text.as_bytes(),
+        Message::Binary(bytes) => bytes,
+        Message::Ping(_) | Message::Pong(_) | Message::Close(_) => &[],
     }
 }
 

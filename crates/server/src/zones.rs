@@ -13,12 +13,10 @@ use std::sync::mpsc::{Sender, channel};
 
 use bytes::Bytes;
 use rejoin_core::chance::Chance;
-use rejoin_core::event::Event;
 use rejoin_core::exchange::ToZone;
 use rejoin_core::id::{JobId, OwnerEpoch, Revision, ZoneId};
 use rejoin_core::scope::Opened;
 use rejoin_core::zone::ZoneSpec;
-use tokio::sync::broadcast;
 
 use crate::clock::Clock;
 use crate::jobs::JobThreads;
@@ -27,6 +25,7 @@ use crate::ledger::LedgerDoor;
 use crate::lines::Lines;
 use crate::mailbox::InnerDoor;
 use crate::natives::Natives;
+use crate::sight::SharedSight;
 
 use self::crew::Crew;
 pub(crate) use self::watch::Lanes;
@@ -49,6 +48,10 @@ impl Depth {
     /// One more, in any case.
     pub(crate) fn force(&self) {
         self.0.fetch_add(1, Ordering::AcqRel);
+    }
+
+    pub(crate) fn get(&self) -> usize {
+        self.0.load(Ordering::Relaxed)
     }
 
     pub(crate) fn shrink(&self) {
@@ -134,7 +137,7 @@ pub(crate) struct Surroundings {
     pub(crate) hub: InnerDoor,
     pub(crate) ledger: LedgerDoor,
     pub(crate) jobs: Arc<JobThreads>,
-    pub(crate) events: broadcast::Sender<Event>,
+    pub(crate) sight: SharedSight,
     pub(crate) natives: Arc<Natives>,
 }
 

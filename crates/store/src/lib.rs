@@ -2,11 +2,13 @@
 //!
 //! A store applies whole batches or nothing, checks the owner's epoch and the revision where it
 //! writes, and raises the owner's epoch whenever a scope is opened: whoever had it before can write
-//! nothing any more. [`memory::Memory`] keeps everything for as long as the process lives. All
-//! stores pass one suite, `contract`.
+//! nothing any more. [`memory::Memory`] keeps everything for as long as the process lives,
+//! `embedded::Embedded` in a folder. All stores pass one suite, `contract`.
 
 #[cfg(feature = "contract")]
 pub mod contract;
+#[cfg(feature = "embedded")]
+pub mod embedded;
 #[cfg(feature = "contract")]
 pub mod faulty;
 pub mod memory;
@@ -15,6 +17,8 @@ pub mod print;
 
 use rejoin_core::scope::{Batch, Opened, ScopeId};
 
+#[cfg(feature = "embedded")]
+pub use embedded::Embedded;
 pub use memory::Memory;
 pub use outcome::{Damaged, Outcome, StoreError};
 
@@ -69,6 +73,11 @@ pub trait Store {
     /// # Errors
     /// The store cannot be read.
     fn scopes(&self, kind: Option<ScopeKind>) -> Result<Vec<ScopeId>, StoreError>;
+
+    /// Why nothing is committed any more, for people; none while all is well.
+    fn complaint(&self) -> Option<String> {
+        None
+    }
 
     /// Opens one scope.
     ///

@@ -26,6 +26,8 @@ pub(crate) struct Fake {
     told: Vec<Told>,
     rung: Option<Rung>,
     wake: Option<u64>,
+    /// No connection of it gets through.
+    pub(crate) offline: bool,
 }
 
 impl World {
@@ -45,7 +47,18 @@ impl World {
         let client = Client::new(config.clone(), identity, self.rng.seed());
         let (name, told) = (name.to_owned(), Vec::new());
         let (link, saved, rung, wake) = (None, None, None, None);
-        self.clients.push(Fake { name, key, config, client, link, saved, told, rung, wake });
+        self.clients.push(Fake {
+            name,
+            key,
+            config,
+            client,
+            link,
+            saved,
+            told,
+            rung,
+            wake,
+            offline: false,
+        });
         let index = self.clients.len() - 1;
         self.act(index, |client, now| client.connect(now));
         ClientId(index)
@@ -103,7 +116,19 @@ impl World {
         }
     }
 
-    /// The same, but nobody is told: both ends learn it from silence.
+    /// The client is cut and cannot come back before [`World::online`], however often it tries.
+    pub fn offline(&mut self, who: ClientId) {
+        self.clients[who.0].offline = true;
+        self.cut(who);
+    }
+
+    /// The client can connect again; it does so at its next attempt.
+    pub fn online(&mut self, who: ClientId) {
+        self.tell(|world| format!("{} is online", world.name(who)));
+        self.clients[who.0].offline = false;
+    }
+
+    /// The same as a cut, but nobody is told: both ends learn it from silence.
     pub fn cut_silently(&mut self, who: ClientId) {
         self.tell(|world| format!("cut {} silently", world.name(who)));
         if let Some(link) = self.clients[who.0].link {

@@ -42,9 +42,11 @@ impl World {
         self.lines.insert(link, line);
         let way = self.way();
         match self.node.hub {
-            Some(_) => self.plan(way, Event::ServerOpened { link }),
-            // Nobody listens.
-            None => self.plan(way, Event::ClientClosed { link, code: None }),
+            Some(_) if !self.clients[client].offline => {
+                self.plan(way, Event::ServerOpened { link });
+            }
+            // Nobody listens, or nobody is reached.
+            _ => self.plan(way, Event::ClientClosed { link, code: None }),
         }
         link
     }

@@ -49,6 +49,8 @@ pub enum ZoneInput {
     JobDone(JobId, Bytes),
     /// Time has passed.
     Wake,
+    /// The process is about to end: what would be saved some time is saved now.
+    Seal,
 }
 
 /// What a native session is told. What its zone tells keeps its order, and so does what the hub
@@ -266,6 +268,7 @@ impl<Z: Zone> ZoneCore<Z> {
             ZoneInput::Committed(revision) => self.committed(revision),
             ZoneInput::JobDone(job, result) => self.job_done(now, job, result),
             ZoneInput::Wake => self.wake(now),
+            ZoneInput::Seal => self.saver.next_save = Some(now),
         }
     }
 

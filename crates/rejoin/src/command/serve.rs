@@ -3,18 +3,22 @@
 use std::net::SocketAddr;
 
 use rejoin::hub::HubConfig;
-use rejoin::server::{ServerBuilder, WebConfig, relay};
+use rejoin::server::{AdminConfig, ServerBuilder, SightConfig, WebConfig, relay};
+use rejoin::store::Embedded;
+use rejoin::zone;
 use rejoin_arena::Arena;
 use tokio::net::TcpListener;
-use tracing_subscriber::filter::Targets;
+use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
-use super::Failure;
-use super::settings::Settings;
+use super::settings::{Durability, Settings};
+use super::{Failure, control};
 
 /// What a browser shows at the players' door.
 const PAGE: &str = include_str!("page.html");
+/// Where frames are logged. Operators switch them on for one session at a time.
+const FRAMES: &str = "rejoin_server::frame";
 
 /// Serves until SIGTERM or ctrl-c.
 pub(crate) fn run(settings: &Settings) -> Result<(), Failure> {
@@ -26,9 +30,13 @@ pub(crate) fn run(settings: &Settings) -> Result<(), Failure> {
 }
 
 fn start_log(settings: &Settings) -> Result<(), Failure> {
-    let filter: Targets = settings.log.parse().map_err(|error| {
+    let mut filter: Targets = settings.log.parse().map_err(|error| {
         Failure::new(format!("the log filter {:?} cannot be read: {error}", settings.log))
     })?;
+    if !settings.log.contains(FRAMES) {
+        // Whoever switches frames on wants to see them, whatever else is logged.
+        filter = filter.with_target(FRAMES, LevelFilter::DEBUG);
+    }
     let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr);
     let registry = tracing_subscriber::registry().with(filter);
     let started = if settings.log_json {
@@ -40,23 +48,32 @@ fn start_log(settings: &Settings) -> Result<(), Failure> {
 }
 
 async fn serve(settings: &Settings) -> Result<(), Failure> {
+    // Before any port is taken: a folder that cannot be used is the first thing to say.
+    let store = settings.data.as_ref().map(Embedded::open).transpose();
+    let store = store.map_err(|error| Failure::new(error.to_string()))?;
     let players = bind(settings.listen, "players", "--listen").await?;
-    let admin = bind(settings.admin_listen, "health", "--admin-listen").await?;
+    let admin = bind(settings.admin_listen, "operators", "--admin-listen").await?;
     let at = |listener: &TcpListener, asked| listener.local_addr().unwrap_or(asked);
     let (players_at, admin_at) = (at(&players, settings.listen), at(&admin, settings.admin_listen));
 
-    let mut config = HubConfig { anonymous: settings.dev, ..HubConfig::default() };
-    if let Some(names) = &settings.server_names {
-        config.server_names.clone_from(names);
-    } else if settings.demo && !players_at.ip().is_unspecified() {
-        // A phone that looks at the demonstration dials the address itself.
-        config.server_names.push(players_at.ip().to_string());
-    }
+    let durability = match settings.relay_durability {
+        Durability::Memory => zone::Durability::Memory,
+        Durability::Session => zone::Durability::Session,
+        Durability::Full => zone::Durability::Full,
+    };
+    let relay_config = zone::ZoneConfig { durability, ..relay::config() };
+    let builder = ServerBuilder::new()
+        .config(hub_config(settings, players_at))
+        .sight(SightConfig { addresses: settings.log_addresses, ..SightConfig::default() });
+    let mut builder = builder.zone(relay::KIND, relay_config, || relay::Relay);
     let has_arena = settings.has_arena(players_at);
-    let mut builder =
-        ServerBuilder::new().config(config).zone(relay::KIND, relay::config(), || relay::Relay);
     if has_arena {
         builder = builder.zone(rejoin_arena::KIND, rejoin_arena::config(), Arena::default);
+    }
+    let mut control = None;
+    if let (Some(store), Some(data)) = (store, &settings.data) {
+        control = control::listen(data, store.snapshots());
+        builder = builder.store(store);
     }
     let server = builder.start().map_err(|error| Failure::new(error.to_string()))?;
     let web = WebConfig {
@@ -65,21 +82,48 @@ async fn serve(settings: &Settings) -> Result<(), Failure> {
         pages: if has_arena { rejoin_arena::pages() } else { vec![rejoin_arena::closed_page()] },
         ..WebConfig::default()
     };
+    let operators = AdminConfig { hosts: settings.admin_hosts.clone(), ..AdminConfig::default() };
     let doors = [server.clone(), server.clone()];
     let [first, second] = doors;
     tokio::spawn(async move { first.listen(players, web).await });
-    tokio::spawn(async move { second.listen_admin(admin).await });
+    tokio::spawn(async move { second.listen_admin(admin, operators).await });
     if has_arena {
         tokio::spawn(rejoin_arena::keep(server.clone()));
     }
 
     server.ready().await.map_err(|error| Failure::new(error.to_string()))?;
     greet(settings, players_at, admin_at);
-    told_to_stop().await?;
+    tokio::select! {
+        told = told_to_stop() => told?,
+        why = server.failed() => {
+            // No farewell: what was not told to be kept is not, and clients come back by themselves.
+            return Err(Failure::new(format!(
+                "nothing can be kept any more: {why}. The server ends here; what it had confirmed is \
+                 kept. Look at the disk, then start it again"
+            )));
+        }
+    }
     println!("stopping: everybody is told to come back");
-    server.stop().await;
+    drop(control);
+    if tokio::time::timeout(settings.stop_within, server.stop()).await.is_err() {
+        return Err(Failure::new(format!(
+            "not everything ended within {} s; what was confirmed is kept",
+            settings.stop_within.as_secs()
+        )));
+    }
     println!("stopped");
     Ok(())
+}
+
+fn hub_config(settings: &Settings, players: SocketAddr) -> HubConfig {
+    let mut config = HubConfig { anonymous: settings.dev, ..HubConfig::default() };
+    if let Some(names) = &settings.server_names {
+        config.server_names.clone_from(names);
+    } else if settings.demo && !players.ip().is_unspecified() {
+        // A phone that looks at the demonstration dials the address itself.
+        config.server_names.push(players.ip().to_string());
+    }
+    config
 }
 
 async fn bind(address: SocketAddr, whom: &str, flag: &str) -> Result<TcpListener, Failure> {
@@ -101,12 +145,15 @@ fn greet(settings: &Settings, players: SocketAddr, admin: SocketAddr) {
         println!("  play at   http://{players}/arena");
     }
     println!("  look at   http://{players}/     (what to type, in a browser)");
-    println!("  health    http://{admin}/healthz and /readyz");
+    println!("  operators http://{admin}/     (metrics, events, sessions, health)");
+    if !admin.ip().is_loopback() {
+        println!();
+        println!("  *** ADMIN IS OPEN TO OTHER MACHINES and asks for no login: who reaches ***");
+        println!("  *** {admin} sees every session and can log its frames.");
+        println!();
+    }
     match &settings.data {
-        Some(data) => println!(
-            "  sessions  in memory: {} is not used yet, a restart forgets them",
-            data.display()
-        ),
+        Some(data) => println!("  sessions  kept in {}", data.display()),
         None => println!("  sessions  in memory: a restart forgets them"),
     }
     if settings.dev {

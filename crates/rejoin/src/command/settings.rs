@@ -4,8 +4,10 @@
 use std::fmt;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use clap::Args;
+use rejoin::server::Addresses;
 use serde::Deserialize;
 
 use super::Failure;
@@ -19,15 +21,18 @@ pub(crate) struct ServeArguments {
     /// Where players connect. [default: 127.0.0.1:7400]
     #[arg(long, env = "REJOIN_LISTEN", value_name = "ADDRESS")]
     listen: Option<SocketAddr>,
-    /// Where health is told, apart from the players. [default: 127.0.0.1:7401]
+    /// Where operators look: metrics, events, sessions, health. [default: 127.0.0.1:7401]
     #[arg(long, env = "REJOIN_ADMIN_LISTEN", value_name = "ADDRESS")]
     admin_listen: Option<SocketAddr>,
     /// Keep everything in memory.
     #[arg(long, env = "REJOIN_MEMORY")]
     memory: bool,
-    /// Where sessions will be kept. Not used yet: everything is in memory. [default: ./rejoin-data]
+    /// The folder in which everything is kept. [default: ./rejoin-data]
     #[arg(long, env = "REJOIN_DATA", value_name = "FOLDER", conflicts_with = "memory")]
     data: Option<PathBuf>,
+    /// When told to stop, end within so many seconds. [default: 25]
+    #[arg(long, env = "REJOIN_STOP_WITHIN_S", value_name = "SECONDS")]
+    stop_within_s: Option<u64>,
     /// For development: lets players in without any identity.
     #[arg(long, env = "REJOIN_DEV")]
     dev: bool,
@@ -56,16 +61,43 @@ struct File {
     demo: Option<bool>,
     server_names: Option<Vec<String>>,
     origins: Option<Vec<String>>,
+    stop_within_s: Option<u64>,
+    #[serde(default)]
+    zone: ZonesFile,
     #[serde(default)]
     admin: AdminFile,
     #[serde(default)]
     log: LogFile,
 }
 
+/// Settings by kind of zone.
+#[derive(Deserialize, Clone, PartialEq, Debug, Default)]
+#[serde(deny_unknown_fields)]
+struct ZonesFile {
+    #[serde(default)]
+    relay: ZoneFile,
+}
+
+#[derive(Deserialize, Clone, PartialEq, Debug, Default)]
+#[serde(deny_unknown_fields)]
+struct ZoneFile {
+    durability: Option<Durability>,
+}
+
+/// What a zone keeps through a crash, as the file says it.
+#[derive(Deserialize, Clone, Copy, PartialEq, Eq, Debug)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Durability {
+    Memory,
+    Session,
+    Full,
+}
+
 #[derive(Deserialize, Clone, PartialEq, Debug, Default)]
 #[serde(deny_unknown_fields)]
 struct AdminFile {
     listen: Option<SocketAddr>,
+    hosts: Option<Vec<String>>,
 }
 
 #[derive(Deserialize, Clone, PartialEq, Debug, Default)]
@@ -73,6 +105,26 @@ struct AdminFile {
 struct LogFile {
     filter: Option<String>,
     json: Option<bool>,
+    addresses: Option<AddressStyle>,
+}
+
+/// How the log shows addresses, in the words of the file.
+#[derive(Deserialize, Clone, Copy, PartialEq, Eq, Debug)]
+#[serde(rename_all = "lowercase")]
+enum AddressStyle {
+    Plain,
+    Hash,
+    None,
+}
+
+impl From<AddressStyle> for Addresses {
+    fn from(style: AddressStyle) -> Self {
+        match style {
+            AddressStyle::Plain => Self::Plain,
+            AddressStyle::Hash => Self::Hash,
+            AddressStyle::None => Self::None,
+        }
+    }
 }
 
 /// What `serve` goes by.
@@ -80,6 +132,8 @@ struct LogFile {
 pub(crate) struct Settings {
     pub(crate) listen: SocketAddr,
     pub(crate) admin_listen: SocketAddr,
+    /// Names under which operators reach it.
+    pub(crate) admin_hosts: Vec<String>,
     /// None: in memory.
     pub(crate) data: Option<PathBuf>,
     pub(crate) dev: bool,
@@ -87,8 +141,11 @@ pub(crate) struct Settings {
     /// None: the names of this machine's own loopback.
     pub(crate) server_names: Option<Vec<String>>,
     pub(crate) origins: Vec<String>,
+    pub(crate) relay_durability: Durability,
+    pub(crate) stop_within: Duration,
     pub(crate) log: String,
     pub(crate) log_json: bool,
+    pub(crate) log_addresses: Addresses,
 }
 
 impl ServeArguments {
@@ -102,16 +159,23 @@ impl ServeArguments {
         let loopback = |port| SocketAddr::from(([127, 0, 0, 1], port));
         let memory = self.memory || (self.data.is_none() && file.memory == Some(true));
         let data = self.data.clone().or(file.data).unwrap_or_else(|| "./rejoin-data".into());
+        // Where nothing outlives the process, waiting for the store would gain nothing.
+        let relay = if memory { Durability::Memory } else { Durability::Full };
+        let stop_within_s = self.stop_within_s.or(file.stop_within_s).unwrap_or(25);
         Ok(Settings {
             listen: self.listen.or(file.listen).unwrap_or_else(|| loopback(7400)),
             admin_listen: self.admin_listen.or(file.admin.listen).unwrap_or_else(|| loopback(7401)),
+            admin_hosts: file.admin.hosts.unwrap_or_default(),
             data: (!memory).then_some(data),
             dev: self.dev || file.dev == Some(true),
             demo: self.demo || file.demo == Some(true),
             server_names: file.server_names,
             origins: file.origins.unwrap_or_default(),
+            relay_durability: file.zone.relay.durability.unwrap_or(relay),
+            stop_within: Duration::from_secs(stop_within_s),
             log: self.log.clone().or(file.log.filter).unwrap_or_else(|| "info".to_owned()),
             log_json: self.log_json || file.log.json == Some(true),
+            log_addresses: file.log.addresses.map(Addresses::from).unwrap_or_default(),
         })
     }
 }
@@ -153,8 +217,17 @@ impl fmt::Display for Settings {
             writeln!(f, "server_names = {names:?}")?;
         }
         writeln!(f, "origins = {:?}", self.origins)?;
+        writeln!(f, "stop_within_s = {}", self.stop_within.as_secs())?;
+        let durability = match self.relay_durability {
+            Durability::Memory => "memory",
+            Durability::Session => "session",
+            Durability::Full => "full",
+        };
+        writeln!(f, "\n[zone.relay]\ndurability = {durability:?}")?;
         writeln!(f, "\n[admin]\nlisten = \"{}\"", self.admin_listen)?;
-        write!(f, "\n[log]\nfilter = {:?}\njson = {}", self.log, self.log_json)
+        writeln!(f, "hosts = {:?}", self.admin_hosts)?;
+        writeln!(f, "\n[log]\nfilter = {:?}\njson = {}", self.log, self.log_json)?;
+        write!(f, "addresses = {:?}", self.log_addresses.label())
     }
 }
 
@@ -184,6 +257,21 @@ mod tests {
         assert_eq!(file.listen, Some(settings.listen));
         assert_eq!(file.admin.listen, Some(settings.admin_listen));
         assert_eq!((file.dev, file.data), (Some(true), settings.data));
+        assert_eq!(file.admin.hosts, Some(settings.admin_hosts));
+        assert_eq!(file.log.addresses.map(Addresses::from), Some(settings.log_addresses));
+        assert_eq!(file.zone.relay.durability, Some(settings.relay_durability));
+        assert_eq!(file.stop_within_s, Some(25));
+    }
+
+    #[test]
+    fn addresses_are_logged_in_one_of_three_ways() {
+        for style in [Addresses::Plain, Addresses::Hash, Addresses::None] {
+            let file = parse(&format!("[log]\naddresses = {:?}\n", style.label()));
+            let addresses = file.expect("it is known").log.addresses;
+            assert_eq!(addresses.map(Addresses::from), Some(style));
+        }
+        let wrong = parse("[log]\naddresses = \"some\"\n").expect_err("there is no such way");
+        assert!(wrong.starts_with("line 2: ") && wrong.contains("`hash`"), "{wrong}");
     }
 
     #[test]
@@ -202,5 +290,8 @@ mod tests {
         assert_eq!(settings.listen.to_string(), "127.0.0.1:7400");
         assert_eq!(settings.admin_listen.to_string(), "127.0.0.1:7401");
         assert!(!settings.dev);
+        assert_eq!(settings.data.as_deref(), Some(Path::new("./rejoin-data")));
+        assert_eq!(settings.stop_within, Duration::from_secs(25));
+        assert_eq!(settings.relay_durability, Durability::Full);
     }
 }

@@ -52,6 +52,13 @@ impl Seat {
         }
     }
 
+    /// Its ticks and those it skipped; none without ticks.
+    pub(super) fn ticks(&self) -> Option<(u64, u64)> {
+        self.tick?;
+        let counts = self.machine.counts();
+        Some((counts.ticks, counts.ticks_skipped))
+    }
+
     /// What the zone hears next; all that waits comes before time is said to have passed.
     pub(super) fn next_input(&mut self) -> Option<ZoneInput> {
         if let Some(input) = self.direct.pop_front() {
@@ -143,6 +150,14 @@ impl Crew {
         put(seat);
         if !std::mem::replace(&mut seat.is_touched, true) {
             self.touched.push_back(zone);
+        }
+    }
+
+    /// Every zone submits what it would have saved later.
+    pub(super) fn seal(&mut self) {
+        let zones: Vec<ZoneId> = self.zones().map(|(zone, _)| zone).collect();
+        for zone in zones {
+            self.touch(zone, |seat| seat.direct.push_back(ZoneInput::Seal));
         }
     }
 

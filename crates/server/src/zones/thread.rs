@@ -17,6 +17,7 @@ use super::beat::Beat;
 use super::crew::{Crew, Running, Seat};
 use super::{Depth, Hung, Surroundings, ToThread, ZoneDoors};
 use crate::ledger::Entry;
+use crate::logbook::Cause;
 
 /// Messages that are taken before the clock is looked at again, so that no flood stops time.
 const BATCH_MAX: usize = 4_096;
@@ -68,6 +69,9 @@ impl Thread {
             more -= 1;
             next = if more > 0 { crew.inbox.try_recv().ok() } else { None };
         }
+        if is_stopping {
+            crew.seal();
+        }
         crew.ring(self.around.clock.now());
         while let Some((zone, seat)) = crew.next() {
             crew = self.feed(crew, zone, seat)?;
@@ -101,9 +105,13 @@ impl Thread {
         while let Some(input) = seat.next_input() {
             let since = self.around.clock.now();
             let is_wake = matches!(input, ZoneInput::Wake);
+            let before =
+                if is_wake { (seat.machine.next_deadline(), seat.ticks()) } else { (None, None) };
             self.hear(since, seat, input)?;
             self.drain(zone, seat);
             if is_wake {
+                let late = before.0.map_or(Duration::ZERO, |due| since.since(due));
+                self.count_ticks(before.1, seat.ticks(), late);
                 self.tell_if_slow(seat, since);
             }
         }
@@ -221,19 +229,30 @@ impl Thread {
                         doors.send(zone, ToThread::JobDone(zone, owner, job, result));
                     });
                 }
-                ZoneOutput::Event(event) => {
-                    // An error means that nobody listens.
-                    let _ = self.around.events.send(event);
-                }
+                ZoneOutput::Event(event) => self.around.sight.tell(event),
             }
+        }
+    }
+
+    fn count_ticks(&self, before: Option<(u64, u64)>, after: Option<(u64, u64)>, late: Duration) {
+        let (Some(before), Some(after)) = (before, after) else { return };
+        let metrics = &self.around.sight.metrics;
+        let ticks = after.0.saturating_sub(before.0);
+        metrics.ticks_skipped.inc_by(after.1.saturating_sub(before.1));
+        if ticks > 0 {
+            metrics.ticks.inc_by(ticks);
+            metrics.tick_late(late);
         }
     }
 
     fn tell_if_slow(&self, seat: &Seat, since: Time) {
         let took = self.around.clock.now().since(since);
         if took > seat.tick.unwrap_or(SLOW_WITHOUT_TICK) {
+            self.around.sight.metrics.ticks_slow.inc();
+            let Some(suppressed) = self.around.sight.logbook.pass(Cause::SlowTick) else { return };
             let (kind, name) = (&seat.name.kind, &seat.name.name);
-            tracing::warn!(kind, name = ?name, took_ms = took.as_millis() as u64, "slow tick");
+            let took_ms = took.as_millis() as u64;
+            tracing::warn!(kind, ?name, took_ms, suppressed, "slow tick");
         }
     }
 

@@ -1,10 +1,14 @@
 //! The server on real sockets, spoken to by an independent WebSocket client that types its frames.
 
+mod admin;
 mod agents;
 mod blocking;
 mod client;
 mod dialogue;
 mod embedding;
+mod events;
+mod figures;
 mod hostile;
+mod operator;
 mod resume;
 mod stuck;

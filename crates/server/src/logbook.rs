@@ -1,0 +1,290 @@
+//! The lines of the log that tell of sessions, and the gates that keep a peer from filling a disk:
+//! each cause has so many lines a second, and what is held back is counted and told. Text that a
+//! peer wrote is escaped; addresses are hashed unless the operator wants them.
+
+use std::hash::{BuildHasher, RandomState};
+use std::net::IpAddr;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use rejoin_core::event::{EndCause, Event, Step};
+use rejoin_core::id::{ConnectionId, SessionId};
+
+use crate::clock::Clock;
+use crate::tally::Origin;
+
+/// How the log shows where a connection comes from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Addresses {
+    /// As they are.
+    Plain,
+    /// As a number that is the same for the same address while the server runs, and tells nothing
+    /// to somebody who has only the log.
+    #[default]
+    Hash,
+    /// Not at all.
+    None,
+}
+
+impl Addresses {
+    /// As the settings file says it.
+    #[must_use]
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::Plain => "plain",
+            Self::Hash => "hash",
+            Self::None => "none",
+        }
+    }
+
+    /// Reads a label.
+    #[must_use]
+    pub fn from_label(label: &str) -> Option<Self> {
+        [Self::Plain, Self::Hash, Self::None].into_iter().find(|one| one.label() == label)
+    }
+}
+
+/// Lines a second that one cause may write for long.
+const LINES_PER_SECOND: u64 = 10;
+/// Lines it may write at once after a rest.
+const LINES_BURST: u64 = 20;
+/// The same for frames: their session was picked by an operator.
+const FRAMES_PER_SECOND: u64 = 200;
+const FRAMES_BURST: u64 = 400;
+
+/// What a line is about. Each has a gate of its own; there are no others, so the table is bounded.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Cause {
+    Created,
+    Linked,
+    Ended(EndCause),
+    Idle,
+    Guard(Step),
+    ZoneFault,
+    SlowTick,
+    Request,
+    Accept,
+    Listener,
+    Frame,
+}
+
+const CAUSES: [(Cause, &str); 19] = [
+    (Cause::Created, "session created"),
+    (Cause::Linked, "session linked"),
+    (Cause::Idle, "idle timeout"),
+    (Cause::ZoneFault, "zone fault"),
+    (Cause::SlowTick, "slow tick"),
+    (Cause::Request, "a request came to nothing"),
+    (Cause::Accept, "no connection can be accepted"),
+    (Cause::Listener, "a listener panicked"),
+    (Cause::Frame, "frame"),
+    (Cause::Guard(Step::Warn), "guard step: warn"),
+    (Cause::Guard(Step::Throttle), "guard step: throttle"),
+    (Cause::Guard(Step::Sever), "guard step: sever"),
+    (Cause::Ended(EndCause::Left), "session ended: left"),
+    (Cause::Ended(EndCause::HoldEnded), "session ended: hold_ended"),
+    (Cause::Ended(EndCause::Superseded), "session ended: superseded"),
+    (Cause::Ended(EndCause::Idle), "session ended: idle"),
+    (Cause::Ended(EndCause::Lifetime), "session ended: lifetime"),
+    (Cause::Ended(EndCause::Kicked), "session ended: kicked"),
+    (Cause::Ended(EndCause::Banned), "session ended: banned"),
+];
+
+/// One cause's lines: the instant at which it may write a full burst again, and what was held back.
+#[derive(Debug, Default)]
+struct Gate {
+    rested_at: AtomicU64,
+    suppressed: AtomicU64,
+}
+
+impl Gate {
+    /// Whether a line may be written at `now`, and how many were not since the last one.
+    fn pass(&self, now: u64, per_second: u64, burst: u64) -> Option<u64> {
+        let cost = 1_000_000 / per_second;
+        let spend = |rested_at: u64| {
+            let after = rested_at.max(now).saturating_add(cost);
+            (after <= now.saturating_add(cost.saturating_mul(burst))).then_some(after)
+        };
+        match self.rested_at.fetch_update(Ordering::Relaxed, Ordering::Relaxed, spend) {
+            Ok(_) => Some(self.suppressed.swap(0, Ordering::Relaxed)),
+            Err(_) => {
+                self.suppressed.fetch_add(1, Ordering::Relaxed);
+                None
+            }
+        }
+    }
+}
+
+/// The log.
+#[derive(Debug)]
+pub(crate) struct Logbook {
+    clock: Clock,
+    addresses: Addresses,
+    /// The key of the address hashes; new with every start.
+    key: RandomState,
+    gates: [Gate; CAUSES.len()],
+    suppressed_total: AtomicU64,
+}
+
+impl Logbook {
+    pub(crate) fn new(clock: Clock, addresses: Addresses) -> Self {
+        Self {
+            clock,
+            addresses,
+            key: RandomState::new(),
+            gates: Default::default(),
+            suppressed_total: AtomicU64::new(0),
+        }
+    }
+
+    /// Whether a line of this cause may be written now, and how many were not since the last one.
+    pub(crate) fn pass(&self, cause: Cause) -> Option<u64> {
+        let index = CAUSES.iter().position(|(one, _)| *one == cause)?;
+        let (per_second, burst) = match cause {
+            Cause::Frame => (FRAMES_PER_SECOND, FRAMES_BURST),
+            _ => (LINES_PER_SECOND, LINES_BURST),
+        };
+        let passed = self.gates[index].pass(self.clock.now().0, per_second, burst);
+        if passed.is_none() {
+            self.suppressed_total.fetch_add(1, Ordering::Relaxed);
+        }
+        passed
+    }
+
+    /// Tells what was held back by causes that have fallen silent since. Called now and then.
+    pub(crate) fn tell_suppressed(&self) {
+        let now = self.clock.now().0;
+        for ((_, cause), gate) in CAUSES.iter().zip(&self.gates) {
+            let is_rested = gate.rested_at.load(Ordering::Relaxed) <= now;
+            if is_rested && gate.suppressed.load(Ordering::Relaxed) > 0 {
+                let suppressed = gate.suppressed.swap(0, Ordering::Relaxed);
+                tracing::warn!(cause, suppressed, "log lines suppressed");
+            }
+        }
+    }
+
+    pub(crate) fn suppressed_total(&self) -> u64 {
+        self.suppressed_total.load(Ordering::Relaxed)
+    }
+
+    /// An address as the log shows it.
+    pub(crate) fn address(&self, address: Option<IpAddr>) -> String {
+        match (self.addresses, address) {
+            (_, None) => "in-process".to_owned(),
+            (Addresses::Plain, Some(address)) => address.to_canonical().to_string(),
+            (Addresses::Hash, Some(address)) => {
+                format!("#{:016x}", self.key.hash_one(address.to_canonical()))
+            }
+            (Addresses::None, Some(_)) => "hidden".to_owned(),
+        }
+    }
+
+    pub(crate) fn created(
+        &self,
+        session: SessionId,
+        connection: Option<ConnectionId>,
+        origin: Option<Origin>,
+    ) {
+        let Some(suppressed) = self.pass(Cause::Created) else { return };
+        let transport = origin.map_or("native", |origin| origin.transport.label());
+        let address = self.address(origin.and_then(|origin| origin.address));
+        match connection {
+            Some(connection) => {
+                tracing::info!(%session, %connection, transport, %address, suppressed, "session created");
+            }
+            None => tracing::info!(%session, transport, %address, suppressed, "session created"),
+        }
+    }
+
+    pub(crate) fn ended(&self, session: SessionId, cause: EndCause, lasted: Duration) {
+        if cause == EndCause::Idle
+            && let Some(suppressed) = self.pass(Cause::Idle)
+        {
+            tracing::info!(%session, suppressed, "idle timeout");
+        }
+        let Some(suppressed) = self.pass(Cause::Ended(cause)) else { return };
+        let (cause, lasted_s) = (cause.label(), lasted.as_secs_f64());
+        tracing::info!(%session, cause, lasted_s, suppressed, "session ended");
+    }
+
+    /// Lines of events that need nothing but what is in them.
+    pub(crate) fn event(&self, event: &Event) {
+        match event {
+            Event::SessionLinked { session, connection } => {
+                if tracing::enabled!(tracing::Level::DEBUG)
+                    && let Some(suppressed) = self.pass(Cause::Linked)
+                {
+                    tracing::debug!(%session, %connection, suppressed, "session linked");
+                }
+            }
+            Event::ZoneFault { zone, text, closed } => {
+                if let Some(suppressed) = self.pass(Cause::ZoneFault) {
+                    tracing::error!(%zone, ?text, closed, suppressed, "zone fault");
+                }
+            }
+            Event::ZoneOpenRefused { zone, text } => {
+                if let Some(suppressed) = self.pass(Cause::ZoneFault) {
+                    tracing::error!(%zone, ?text, suppressed, "zone not opened");
+                }
+            }
+            Event::GuardStep { step, connection, session, what } => {
+                let Some(suppressed) = self.pass(Cause::Guard(*step)) else { return };
+                let (step, what, session) = (step.label(), what.label(), session.map(|id| id.0));
+                tracing::info!(step, %connection, session, what, suppressed, "guard step");
+            }
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_flood_of_one_cause_writes_ten_lines_a_second_and_counts_the_rest() {
+        let gate = Gate::default();
+        let mut written = 0;
+        let mut told = 0;
+        // Ten thousand lines over ten seconds.
+        for line in 0..10_000 {
+            if let Some(suppressed) = gate.pass(line * 1_000, LINES_PER_SECOND, LINES_BURST) {
+                written += 1;
+                told += suppressed;
+            }
+        }
+        assert!((110..=121).contains(&written), "{written}");
+        assert_eq!(written + told + gate.suppressed.load(Ordering::Relaxed), 10_000);
+    }
+
+    #[test]
+    fn one_cause_does_not_silence_another_and_all_have_a_gate() {
+        let log = Logbook::new(Clock::start(), Addresses::Hash);
+        for _ in 0..100 {
+            log.pass(Cause::Ended(EndCause::Left));
+        }
+        assert_eq!(log.pass(Cause::Ended(EndCause::Left)), None);
+        for (cause, _) in CAUSES.iter().filter(|(one, _)| *one != Cause::Ended(EndCause::Left)) {
+            assert_eq!(log.pass(*cause), Some(0), "{cause:?}");
+        }
+        for cause in EndCause::ALL {
+            assert!(CAUSES.iter().any(|(one, _)| *one == Cause::Ended(cause)));
+        }
+        assert!(log.suppressed_total() >= 80);
+    }
+
+    #[test]
+    fn addresses_are_shown_as_the_operator_wants_them() {
+        let home: IpAddr = "192.0.2.7".parse().expect("an address");
+        let mapped: IpAddr = "::ffff:192.0.2.7".parse().expect("an address");
+        let log = |addresses| Logbook::new(Clock::start(), addresses);
+        assert_eq!(log(Addresses::Plain).address(Some(mapped)), "192.0.2.7");
+        assert_eq!(log(Addresses::None).address(Some(home)), "hidden");
+        let hashed = log(Addresses::Hash);
+        assert_eq!(hashed.address(Some(home)), hashed.address(Some(mapped)));
+        assert!(!hashed.address(Some(home)).contains("192"));
+        // Another start has another key: the numbers of two logs cannot be compared.
+        assert_ne!(hashed.address(Some(home)), log(Addresses::Hash).address(Some(home)));
+        assert_eq!(hashed.address(None), "in-process");
+    }
+}

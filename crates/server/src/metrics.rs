@@ -1,0 +1,349 @@
+//! The figures of a server, for Prometheus. Every label value is known when the server starts and has
+//! its counter from then on, so the set of series never depends on players, names or zones, and
+//! counting is an addition to a handle that is at hand. Traffic is counted in a few separate places
+//! that are summed up when somebody asks.
+
+mod traffic;
+
+use std::fmt;
+use std::sync::atomic::AtomicU64;
+
+use prometheus_client::metrics::TypedMetric;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::registry::{Metric, Registry, Unit};
+use rejoin_core::event::{EndCause, Event, Offence, Rung, Step};
+use rejoin_wire::close;
+use rejoin_wire::v1::{CloseCode, RungReason};
+
+pub(crate) use self::traffic::Traffic;
+
+/// What carries a connection.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Transport {
+    WebSocket,
+}
+
+impl Transport {
+    const ALL: [Self; 1] = [Self::WebSocket];
+
+    /// The label in metrics and logs.
+    pub(crate) fn label(self) -> &'static str {
+        match self {
+            Self::WebSocket => "websocket",
+        }
+    }
+}
+
+type Labels<const N: usize> = [(&'static str, &'static str); N];
+
+/// Why players came back without their streams.
+const RESYNC_REASONS: [(RungReason, &str); 5] = [
+    (RungReason::Cold, "cold"),
+    (RungReason::Overrun, "overrun"),
+    (RungReason::RolledBack, "rolled_back"),
+    (RungReason::ZoneLost, "zone_lost"),
+    (RungReason::UnknownPosition, "unknown_position"),
+];
+
+/// The figures.
+pub(crate) struct Metrics {
+    registry: Registry,
+    pub(crate) sessions_active: Gauge,
+    pub(crate) sessions_held: Gauge,
+    pub(crate) sessions_native: Gauge,
+    sessions_created: Counter,
+    sessions_disconnected: Vec<Counter>,
+    sessions_ended: Vec<Counter>,
+    connections: Vec<Gauge>,
+    connections_opened: Vec<Counter>,
+    resumes: [Counter; 3],
+    resyncs: Vec<Counter>,
+    takeovers: Counter,
+    replay_frames: Histogram,
+    guard_steps: Vec<Counter>,
+    events: Vec<Counter>,
+    pub(crate) traffic: Traffic,
+    pub(crate) ticks: Counter,
+    pub(crate) ticks_slow: Counter,
+    pub(crate) ticks_skipped: Counter,
+    tick_lateness: Histogram,
+    commits: Counter,
+    commits_refused: Counter,
+    commit_seconds: Histogram,
+    zones: Gauge,
+    zone_faults: Counter,
+    listener_panics: Counter,
+    pub(crate) event_readers: Gauge,
+    hub_mailbox: [Gauge; 2],
+    zone_mailboxes: [Gauge; 2],
+    log_suppressed: Counter,
+    ready: Gauge,
+}
+
+/// What is looked up when somebody asks.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Levels {
+    pub(crate) hub_outer: usize,
+    pub(crate) hub_inner: usize,
+    pub(crate) zones_total: usize,
+    pub(crate) zones_deepest: usize,
+    pub(crate) log_suppressed: u64,
+    pub(crate) is_ready: bool,
+}
+
+/// Puts metrics into a registry.
+struct Desk(Registry);
+
+impl Desk {
+    fn put<M: Metric + Clone>(&mut self, name: &str, help: &str, metric: M) -> M {
+        self.0.register(name, help, metric.clone());
+        metric
+    }
+
+    fn counter(&mut self, name: &str, help: &str) -> Counter {
+        self.put(name, help, Counter::default())
+    }
+
+    fn gauge(&mut self, name: &str, help: &str) -> Gauge {
+        self.put(name, help, Gauge::default())
+    }
+
+    fn seconds(&mut self, name: &str, help: &str, bounds: &[f64]) -> Histogram {
+        let histogram = Histogram::new(bounds.iter().copied());
+        self.0.register_with_unit(name, help, Unit::Seconds, histogram.clone());
+        histogram
+    }
+
+    /// One metric for each value of a label, in the order of the values.
+    fn each<M: Metric + TypedMetric + Clone + Default>(
+        &mut self,
+        name: &str,
+        help: &str,
+        key: &'static str,
+        values: impl IntoIterator<Item = &'static str>,
+    ) -> Vec<M> {
+        let family = Family::<Labels<1>, M>::default();
+        self.0.register(name, help, family.clone());
+        values.into_iter().map(|value| family.get_or_create_owned(&[(key, value)])).collect()
+    }
+
+    fn guard_steps(&mut self) -> Vec<Counter> {
+        let family = Family::<Labels<2>, Counter>::default();
+        let help = "Steps of the guard against connections, by what they were against";
+        self.0.register("guard_steps", help, family.clone());
+        let cells = Step::ALL.iter().flat_map(|step| Offence::ALL.map(|what| (*step, what)));
+        let counter = |(step, what): (Step, Offence)| {
+            family.get_or_create_owned(&[("step", step.label()), ("what", what.label())])
+        };
+        cells.map(counter).collect()
+    }
+}
+
+impl Metrics {
+    pub(crate) fn new() -> Self {
+        let mut desk = Desk(Registry::with_prefix("rejoin"));
+        let desk = &mut desk;
+        let transports = || Transport::ALL.map(Transport::label);
+        let pair = |metrics: Vec<Gauge>| [metrics[0].clone(), metrics[1].clone()];
+        let rungs =
+            desk.each("resumes", "Welcomes, by rung", "rung", ["replayed", "resynced", "new"]);
+        let traffic = Traffic::default();
+        desk.0.register_collector(Box::new(traffic.clone()));
+        Self {
+            sessions_active: desk.gauge("sessions_active", "Sessions with a live connection"),
+            sessions_held: desk.gauge("sessions_held", "Sessions that wait for their player"),
+            sessions_native: desk.gauge("sessions_native", "Sessions that live in the server"),
+            sessions_created: desk.counter("sessions_created", "Sessions that began"),
+            sessions_disconnected: desk.each(
+                "sessions_disconnected",
+                "Sessions that lost their connection, by the code of its end",
+                "reason",
+                codes().map(|row| row.1),
+            ),
+            sessions_ended: desk.each(
+                "sessions_ended",
+                "Sessions that ended for good, by cause",
+                "cause",
+                EndCause::ALL.map(EndCause::label),
+            ),
+            connections: desk.each("connections", "Open connections", "transport", transports()),
+            connections_opened: desk.each(
+                "connections_opened",
+                "Connections that were opened",
+                "transport",
+                transports(),
+            ),
+            resumes: [0, 1, 2].map(|rung: usize| Counter::clone(&rungs[rung])),
+            resyncs: desk.each(
+                "resyncs",
+                "Returns with the whole state, by reason",
+                "reason",
+                RESYNC_REASONS.map(|(_, label)| label),
+            ),
+            takeovers: desk.counter("takeovers", "Connections that gave way to a newer one"),
+            replay_frames: desk.put(
+                "replay_frames",
+                "Frames that were said again at a return",
+                Histogram::new([0.0, 1.0, 4.0, 16.0, 64.0, 256.0, 1024.0, 4096.0]),
+            ),
+            guard_steps: desk.guard_steps(),
+            events: desk.each("events", "Events that were told, by kind", "kind", Event::NAMES),
+            traffic,
+            ticks: desk.counter("ticks", "Ticks of zones"),
+            ticks_slow: desk
+                .counter("ticks_slow", "Wake-ups of zones that took longer than a tick"),
+            ticks_skipped: desk.counter("ticks_skipped", "Ticks that were given up after a delay"),
+            tick_lateness: desk.seconds(
+                "tick_lateness",
+                "How late zones were woken",
+                &[0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.5, 1.0],
+            ),
+            commits: desk.counter("commits", "Batches that the store applied"),
+            commits_refused: desk.counter("commits_refused", "Batches that the store refused"),
+            commit_seconds: desk.seconds(
+                "commit",
+                "How long the store took for a batch",
+                &[0.00001, 0.0001, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0],
+            ),
+            zones: desk.gauge("zones_open", "Open zones"),
+            zone_faults: desk.counter("zone_faults", "Panics of zones"),
+            listener_panics: desk.counter("listener_panics", "Panics of event listeners"),
+            event_readers: desk.gauge("event_readers", "Readers of the event stream"),
+            hub_mailbox: pair(desk.each(
+                "hub_mailbox_depth",
+                "Messages that wait for the hub",
+                "door",
+                ["outer", "inner"],
+            )),
+            zone_mailboxes: pair(desk.each(
+                "zone_mailbox_depth",
+                "Messages that wait for zones: all, and those of the deepest",
+                "of",
+                ["all", "deepest"],
+            )),
+            log_suppressed: desk.counter("log_lines_suppressed", "Lines the log held back"),
+            ready: desk.gauge("ready", "Whether players are let in"),
+            registry: std::mem::take(&mut desk.0),
+        }
+    }
+
+    /// Everything, in the text format of OpenMetrics.
+    pub(crate) fn text(&self, levels: Levels) -> Result<String, fmt::Error> {
+        let gauge = |gauge: &Gauge, value: usize| {
+            gauge.set(i64::try_from(value).unwrap_or(i64::MAX));
+        };
+        gauge(&self.hub_mailbox[0], levels.hub_outer);
+        gauge(&self.hub_mailbox[1], levels.hub_inner);
+        gauge(&self.zone_mailboxes[0], levels.zones_total);
+        gauge(&self.zone_mailboxes[1], levels.zones_deepest);
+        gauge(&self.ready, usize::from(levels.is_ready));
+        // Two scrapes at once must not count the same lines twice.
+        let inner: &AtomicU64 = self.log_suppressed.inner();
+        inner.fetch_max(levels.log_suppressed, std::sync::atomic::Ordering::Relaxed);
+        let mut text = String::new();
+        prometheus_client::encoding::text::encode(&mut text, &self.registry)?;
+        Ok(text)
+    }
+
+    pub(crate) fn connection_opened(&self, transport: Transport) {
+        self.connections_opened[transport as usize].inc();
+        self.connections[transport as usize].inc();
+    }
+
+    pub(crate) fn connection_closed(&self, transport: Transport) {
+        self.connections[transport as usize].dec();
+    }
+
+    pub(crate) fn tick_late(&self, late: std::time::Duration) {
+        self.tick_lateness.observe(late.as_secs_f64());
+    }
+
+    pub(crate) fn committed(&self, is_applied: bool, took: std::time::Duration) {
+        let counter = if is_applied { &self.commits } else { &self.commits_refused };
+        counter.inc();
+        self.commit_seconds.observe(took.as_secs_f64());
+    }
+
+    pub(crate) fn listener_panicked(&self) {
+        self.listener_panics.inc();
+    }
+
+    /// A session lost its connection with this code.
+    pub(crate) fn disconnected(&self, code: CloseCode) {
+        if let Some(index) = codes().position(|(one, _)| one == code) {
+            self.sessions_disconnected[index].inc();
+        }
+    }
+
+    /// Counts what an event stands for by itself.
+    pub(crate) fn event(&self, event: &Event) {
+        self.events[event.kind()].inc();
+        match event {
+            Event::PlayerConnected { connection, .. } => {
+                self.sessions_created.inc();
+                if connection.is_some() {
+                    self.resumes[2].inc();
+                }
+            }
+            Event::PlayerReturned { rung: Rung::Replayed(frames), .. } => {
+                self.resumes[0].inc();
+                self.replay_frames.observe(*frames as f64);
+            }
+            Event::PlayerReturned { rung: Rung::Resynced(reason), .. } => {
+                self.resumes[1].inc();
+                if let Some(index) = RESYNC_REASONS.iter().position(|(one, _)| one == reason) {
+                    self.resyncs[index].inc();
+                }
+            }
+            Event::TakenOver { .. } => drop(self.takeovers.inc()),
+            Event::PlayerDropped { code, .. } => self.disconnected(*code),
+            Event::PlayerLeft { cause, .. } => {
+                if let Some(index) = EndCause::ALL.iter().position(|one| one == cause) {
+                    self.sessions_ended[index].inc();
+                }
+            }
+            Event::GuardStep { step, what, .. } => {
+                let whats = Offence::ALL.len();
+                self.guard_steps[*step as usize * whats + *what as usize].inc();
+            }
+            Event::ZoneFault { .. } => drop(self.zone_faults.inc()),
+            Event::ZoneOpened { .. } => drop(self.zones.inc()),
+            Event::ZoneEnded { .. } => drop(self.zones.dec()),
+            _ => {}
+        }
+    }
+}
+
+impl fmt::Debug for Metrics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Metrics")
+    }
+}
+
+/// Codes of ends and their labels. What ended without a word is called lost.
+fn codes() -> impl Iterator<Item = (CloseCode, &'static str)> {
+    let lost = std::iter::once((CloseCode::Unspecified, "lost"));
+    lost.chain(close::TABLE.iter().map(|row| (row.code, label_of(row.name))))
+}
+
+/// The names of the table in the case that labels have.
+fn label_of(name: &'static str) -> &'static str {
+    use std::collections::BTreeMap;
+    use std::sync::OnceLock;
+    static LABELS: OnceLock<BTreeMap<&'static str, String>> = OnceLock::new();
+    let labels = LABELS.get_or_init(|| {
+        close::TABLE.iter().map(|row| (row.name, row.name.to_ascii_lowercase())).collect()
+    });
+    labels.get(name).map_or(name, String::as_str)
+}
+
+/// The label of a code.
+pub(crate) fn code_label(code: CloseCode) -> &'static str {
+    codes().find(|(one, _)| *one == code).map_or("lost", |(_, label)| label)
+}
+
+#[cfg(test)]
+mod tests;
