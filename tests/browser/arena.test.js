@@ -2,6 +2,8 @@
 // page offers, and come back.
 
 import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { after, before, test } from 'node:test';
 
 import { noServer, serve } from '../../sdk/js/test/house/server.js';
@@ -129,6 +131,33 @@ test('reload: resynced, with the same hero and score', options, async (t) => {
   const hero = await playing(page);
   assert.deepEqual([hero.id, hero.score], [before.id, before.score]);
   assert.deepEqual(errors, []);
+});
+
+test('the server is killed and starts again: replayed, with the same hero and score', options, async (t) => {
+  const data = mkdtempSync(`${tmpdir()}/rejoin-arena-`);
+  let house = await serve([], { data });
+  t.after(async () => {
+    await house.stop();
+    rmSync(data, { recursive: true });
+  });
+  const { context, page } = await visit(browser, house);
+  t.after(() => context.close());
+  await playing(page);
+  const before = await earn(page, 3);
+  await house.stop('SIGKILL');
+  await page.locator('#veil-title', { hasText: 'Connection lost' }).waitFor();
+
+  house = await serve([], { data, port: house.port });
+  const back = await returned(page, 'replayed');
+  assert.equal(back.lost, 0);
+  const hero = await playing(page);
+  assert.deepEqual([hero.id, hero.score, hero.name], [before.id, before.score, before.name]);
+  // The bots of before have nobody who plays them: others come.
+  await page.locator('#board li', { hasText: 'Comet bot' }).waitFor();
+  const [key, sign] = hero.x < 800 ? ['d', 1] : ['a', -1];
+  await page.keyboard.down(key);
+  await until(page, 'running on', ({ x }) => sign * (x - hero.x) > 100);
+  await page.keyboard.up(key);
 });
 
 test('a hostile name is text, wherever it is shown', options, async (t) => {

@@ -45,7 +45,9 @@ impl Typist {
 fn a_taken_port_is_a_sentence_and_exit_code_1() {
     let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
     let address = taken.local_addr().expect("it is bound").to_string();
-    let output = rejoin().args(["serve", "--listen", &address]).output().expect("it runs");
+    let mut command = rejoin();
+    let output = command.args(["serve", "--memory", "--listen", &address]).output();
+    let output = output.expect("it runs");
     assert_eq!(output.status.code(), Some(1));
     assert!(told(&output).contains("another program listens there"), "{}", told(&output));
     assert!(told(&output).contains(&address), "{}", told(&output));
@@ -87,9 +89,10 @@ fn the_line_goes_before_the_environment_and_that_before_the_file() {
 fn development_mode_is_said_loudly() {
     let dev = Serving::start(&["--dev", "--memory"]);
     assert!(dev.said.iter().any(|line| line.contains("DEVELOPMENT MODE")));
-    let plain = Serving::start(&[]);
+    let data = file("plain-data");
+    let plain = Serving::start(&["--data", data.to_str().expect("text")]);
     assert!(!plain.said.iter().any(|line| line.contains("DEVELOPMENT MODE")));
-    assert!(plain.said.iter().any(|line| line.contains("not used yet")));
+    assert!(plain.said.iter().any(|line| line.contains("kept in")));
 }
 
 /// What `rejoin sign` prints.
@@ -138,7 +141,8 @@ async fn the_keyed_dialogue_with_sign() {
 #[cfg(unix)]
 #[tokio::test]
 async fn sigterm_tells_everybody_and_stops() {
-    let mut serving = Serving::start(&["--dev"]);
+    let data = file("stopped-data");
+    let mut serving = Serving::start(&["--dev", "--data", data.to_str().expect("text")]);
     let mut ann = serving.dial().await;
     ann.hear("challenge").await;
     let id = serving.child.id().to_string();
