@@ -4,6 +4,7 @@
 //! A stage that fails does not hide the next; only what cannot be built is not run. `passed` counts
 //! tests (the simulator is one); a stage without tests counts only when it fails, as one failure.
 
+mod javascript;
 mod runner;
 mod tally;
 
@@ -53,6 +54,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         if has_library() {
             stages.run("doc tests", || Runner::run_doc_tests(&mut tally));
         }
+        stages.run("javascript", || javascript::run(&mut tally));
         stages.run("simulator", || simulate(arguments.sim_seconds, &mut tally));
     }
     tally.add_stage(stages.run("tidy", || tidy::run().map(|()| true)));

@@ -40,12 +40,13 @@ export const DEFAULTS = Object.freeze({
  * @returns {Config}
  */
 export function configOf(serverName, more = {}) {
+  const given = Object.fromEntries(Object.entries(more).filter(([, value]) => value !== undefined));
   return {
     ...DEFAULTS,
     encoding: 'protobuf',
     capabilities: [],
     admission: new Uint8Array(0),
-    ...more,
+    ...given,
     serverName: more.serverName || serverName,
     limits: { ...LIMITS, ...more.limits },
   };

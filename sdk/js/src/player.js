@@ -5,7 +5,7 @@
  */
 
 import { follow, parseAddress } from './address.js';
-import { toBytes } from './bytes.js';
+import { toBytes, utf8Length } from './bytes.js';
 import { SUBPROTOCOLS } from './codec.js';
 import { configOf } from './config.js';
 import { CallError, OpenError } from './error.js';
@@ -24,7 +24,8 @@ import { Vault } from './vault.js';
 /**
  * Besides these, every setting of `config.js` by its name. `latencyEveryMs`: how often the latency is
  * measured; 0: only after each connect. `fresh`: start a new session and end the one the server holds.
- * @typedef {Partial<import('./config.js').Config> & {
+ * @typedef {Partial<Omit<import('./config.js').Config, 'admission'>> & {
+ *   admission?: Payload,
  *   login?: import('./vault.js').Login,
  *   storage?: import('./storage.js').Storage,
  *   fresh?: boolean,
@@ -81,8 +82,11 @@ export class Player {
   constructor(url, options = {}) {
     this.#home = parseAddress(url);
     this.#options = options;
-    const { login, storage, fresh, latencyEveryMs, WebSocket, ...settings } = options;
-    this.#config = configOf(this.#home.hostname, settings);
+    const { login, storage, fresh, latencyEveryMs, WebSocket, admission, ...settings } = options;
+    this.#config = configOf(this.#home.hostname, { ...settings, admission: toBytes(admission) });
+    if (utf8Length(this.#config.serverName) > this.#config.limits.serverNameBytesMax) {
+      throw new OpenError('address', "the server's name is too long");
+    }
     if (!(this.#config.encoding in SUBPROTOCOLS)) {
       throw new OpenError('option', `no such encoding: ${this.#config.encoding}; there are protobuf and json`);
     }
@@ -421,13 +425,15 @@ export class Player {
   #received(data) {
     const before = this.#machine.latency;
     this.#machine.received(now(), data);
+    // A page in the background has slow timers: what is due is done when something comes.
+    const { deadline } = this.#machine;
+    if (deadline !== null && now() >= deadline) this.#machine.wake(now());
     if (this.#machine.latency === before) return;
     this.#drain();
     const { latency } = this;
     if (latency !== null) this.#tell('latency', latency);
     const returned = this.#returns.settle();
     if (returned !== null) this.#tell('returned', returned);
-    // A Resync that was promised has not come yet: the next answer tells.
     this.#probeLater();
   }
 
@@ -453,6 +459,8 @@ export class Player {
         this.#zone = event.zone;
         // Their answers were in the stream that is gone.
         this.#pending.giveUp((id) => !this.#machine.buffer.holds(id));
+        // What had waited has come when this is answered.
+        this.#machine.probe(now());
         break;
       case 'connected':
         this.#id = fields.player = hex(event.player);

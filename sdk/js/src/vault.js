@@ -77,9 +77,27 @@ export class Vault {
       throw new OpenError('key', 'there is no Ed25519 here: serve the page by https, or log in by secret');
     }
     const { key, seed } = await Key.generate();
-    await this.#attempt('key', () => this.#storage.store('key', seed));
+    const quicker = await this.#storeKey(seed);
     if (hasToken) await this.forgetSession();
-    return key;
+    return quicker ? usable(quicker) : key;
+  }
+
+  /**
+   * Stores a new key, unless another tab was quicker: then it gives that one. Nothing happens between
+   * the question and the answer where the storage needs no time.
+   * @param {Uint8Array} seed
+   * @returns {Promise<Uint8Array | null | undefined>}
+   */
+  async #storeKey(seed) {
+    try {
+      const found = this.#storage.load('key');
+      const quicker = found instanceof Promise ? await found : found;
+      if (quicker) return quicker;
+    } catch {
+      // It could not be read a moment ago, either, and that was told.
+    }
+    await this.#attempt('key', () => this.#storage.store('key', seed));
+    return null;
   }
 
   /**

@@ -111,6 +111,19 @@ test('a reload comes back to the session: resynced, cold, the same player in the
   assert.deepEqual(again.zone, { kind: 'relay', name: 'reload' });
 });
 
+test('a reload in the middle of a return is a cold one', options, async (t) => {
+  const { near, context } = await profile(t);
+  const { page } = await open(context, near);
+  const [{ player, session }] = await told(page, 'connected');
+  near.unplug();
+  await page.waitForFunction(() => globalThis.game.player.status !== 'connected');
+  await page.reload();
+  near.plug();
+  await connected(page);
+  const [again] = await told(page, 'connected');
+  assert.deepEqual([again.rung, again.reason, again.player, again.session], ['resynced', 'cold', player, session]);
+});
+
 test('a second tab takes over and the first can take it back', options, async (t) => {
   const { near, context } = await profile(t);
   const { page: first } = await open(context, near);

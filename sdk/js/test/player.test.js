@@ -109,6 +109,16 @@ test('a second tab takes over; the first is told, does not come back by itself, 
   assert.deepEqual(first.zone, { kind: 'relay', name: 'tabs' });
 });
 
+test('of a hundred tabs one plays, and the others do not fight it', options, async (t) => {
+  const players = tabs(100).map((storage) => play(t, server.url, { storage }).player);
+  const count = (status) => players.filter((player) => player.status === status).length;
+  await Promise.all(players.map((player) => until(player, () => player.status === 'stopped' || count('stopped') === 99)));
+  const [last] = players.filter((player) => player.status !== 'stopped');
+  await until(last, () => last.status === 'connected');
+  assert.deepEqual([count('stopped'), count('connected')], [99, 1]);
+  assert.equal(new Set(players.map(({ id }) => id).filter(Boolean)).size, 1);
+});
+
 test('a guest by secret is the same player after losing its token', options, async (t) => {
   const storage = memoryStorage();
   const { player: first } = play(t, server.url, { storage, login: 'secret' });
@@ -267,8 +277,10 @@ test('a server that is not ours is told as such', options, async (t) => {
 
 test('a key of the game is used as it is', options, async (t) => {
   const { key } = await Key.generate();
-  const [first, second] = [play(t, server.url, { login: key }), play(t, server.url, { login: key })];
-  await until(second.player, () => second.player.id !== '');
-  await until(first.player, () => first.player.id !== '');
-  assert.equal(first.player.id, second.player.id);
+  const ids = [];
+  for (let visit = 0; visit < 2; visit += 1) {
+    const { player } = play(t, server.url, { login: key });
+    ids.push((await player.once('connected')).player);
+  }
+  assert.equal(ids[0], ids[1]);
 });

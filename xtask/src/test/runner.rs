@@ -6,6 +6,7 @@
 //! failures, slow tests and a count now and then.
 
 mod reading;
+mod tap;
 
 use std::fmt;
 use std::io::{BufRead, BufReader};
@@ -19,6 +20,7 @@ use anyhow::{Context, Result};
 use super::tally::Tally;
 use crate::stage::cargo;
 use reading::{Libtest, Nextest, Reading, Shown};
+use tap::Tap;
 
 const PROGRESS_EVERY: Duration = Duration::from_secs(5);
 
@@ -87,10 +89,15 @@ impl fmt::Display for Runner {
     }
 }
 
+/// Runs tests that speak the Test Anything Protocol.
+pub fn run_tap(command: &mut Command, tally: &mut Tally) -> Result<bool> {
+    read(command, Tap::default(), tally)
+}
+
 /// Runs a command, shows the part of its output worth showing, and adds up what it says.
 fn read(command: &mut Command, mut reading: impl Reading, tally: &mut Tally) -> Result<bool> {
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = command.spawn().context("cargo could not be started")?;
+    let mut child = command.spawn().context("the tests could not be started")?;
     let (sender, lines) = mpsc::channel();
     let pipes: [Option<Box<dyn std::io::Read + Send>>; 2] = [
         child.stdout.take().map(|pipe| Box::new(pipe) as _),

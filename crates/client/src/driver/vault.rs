@@ -69,10 +69,15 @@ async fn blocking<T: Send + 'static>(
 
 fn find(storage: &dyn Storage, server: &str, login: Login) -> Result<Found, OpenError> {
     let mut failures = Vec::new();
+    let mut has_lost_key = false;
     let identity = match login {
         Login::Anonymous => Identity::Anonymous,
         Login::Key(key) => Identity::Key(Box::new(key)),
-        Login::StoredKey => Identity::Key(Box::new(stored_key(storage, &mut failures)?)),
+        Login::StoredKey => {
+            let (key, is_new) = stored_key(storage, &mut failures)?;
+            has_lost_key = is_new;
+            Identity::Key(Box::new(key))
+        }
         Login::Secret => {
             let loaded = storage.load(Slot::Secret);
             let read = |bytes: &[u8]| record::read_secret(server, bytes);
@@ -80,21 +85,26 @@ fn find(storage: &dyn Storage, server: &str, login: Login) -> Result<Found, Open
         }
     };
     let read = |bytes: &[u8]| record::read_session(server, bytes);
-    let session = value(Slot::Session, storage.load(Slot::Session), read, &mut failures);
+    let mut session = value(Slot::Session, storage.load(Slot::Session), read, &mut failures);
+    if has_lost_key && session.take().is_some() {
+        // A token without its key opens nothing: to show it would stop the player for good.
+        let forgotten = storage.forget(Slot::Session);
+        failures.extend(forgotten.err().map(|error| failed(Slot::Session, &error)));
+    }
     Ok(Found { identity, session, failures })
 }
 
 /// A key that is there and cannot be used stops everything: a new one in its place would be another
-/// player. One that cannot be stored serves until the program ends.
-fn stored_key(storage: &dyn Storage, failures: &mut Vec<Event>) -> Result<Key, OpenError> {
+/// player. One that cannot be stored serves until the program ends. True: it was made just now.
+fn stored_key(storage: &dyn Storage, failures: &mut Vec<Event>) -> Result<(Key, bool), OpenError> {
     if let Some(key) = Key::load(storage).map_err(OpenError::Key)? {
-        return Ok(key);
+        return Ok((key, false));
     }
     let key = Key::generate().map_err(OpenError::Chance)?;
     if let Err(error) = key.store(storage) {
         failures.push(failed(Slot::Key, &error));
     }
-    Ok(key)
+    Ok((key, true))
 }
 
 fn value<T>(

@@ -49,6 +49,20 @@ async fn a_token_is_not_shown_to_another_server() {
 }
 
 #[tokio::test]
+async fn a_token_without_its_key_locks_nobody_out() {
+    let house = House::open().await;
+    let place = Place::new();
+    let (player, events, session) = enter(&house, quick().storage(Folder::new(&place.0))).await;
+    drop((player, events));
+    std::fs::remove_file(place.0.join("key")).expect("it was there");
+    let options = quick().storage(Folder::new(&place.0));
+    let (_player, mut events) = Player::connect(&house.url, options).await.expect("it starts");
+    // Whoever lost the key is another player.
+    let (other, rung) = connected(&mut events).await;
+    assert!(other != session && rung == Rung::New);
+}
+
+#[tokio::test]
 async fn a_token_that_cannot_be_stored_is_told_and_the_game_goes_on() {
     let house = House::open().await;
     let place = Place::new();

@@ -1,0 +1,91 @@
+//! The JavaScript SDK: its types are checked, and its tests and those of the arena's page run against
+//! the binary that stands beside this one. Where there is no Node, nothing of it can run, and that is said.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::Result;
+
+use super::runner::run_tap;
+use super::tally::Tally;
+use crate::tidy;
+
+/// The oldest Node that the SDK runs on.
+const NODE_MIN: u32 = 20;
+const NAME: &str = "javascript";
+
+/// Counts every test of the SDK; the check of its types counts when it fails.
+pub fn run(tally: &mut Tally) -> Result<bool> {
+    let folder = tidy::root().join("sdk/js");
+    if let Err(why) = require_node().and_then(|()| install(&folder)) {
+        tally.add_skip(NAME, why);
+        return Ok(true);
+    }
+    let is_typed = succeeds(Command::new("npm").args(["run", "--silent", "check"]), &folder);
+    tally.add_stage(is_typed);
+    let mut tests = Command::new("node");
+    tests.args(["--test", "--test-reporter=tap"]).current_dir(&folder);
+    tests.args(test_files(&folder.join("test"))?);
+    tests.args(test_files(&tidy::root().join("tests/browser"))?);
+    if let Some(binary) = beside("rejoin") {
+        tests.env("REJOIN_BIN", binary);
+    }
+    Ok(run_tap(&mut tests, tally)? && is_typed)
+}
+
+/// Node and npm, from Debian's packages if need be and if we may.
+fn require_node() -> Result<(), &'static str> {
+    if has_node() {
+        return Ok(());
+    }
+    println!("    node {NODE_MIN} or npm is missing; asking apt-get for them");
+    let packages = ["install", "--yes", "--no-install-recommends", "nodejs", "npm"];
+    let installed = Command::new("apt-get").args(packages).output();
+    match installed {
+        Ok(output) if output.status.success() && has_node() => Ok(()),
+        _ => Err("node 20 or newer and npm are not installed, and apt-get does not give them"),
+    }
+}
+
+fn has_node() -> bool {
+    let version = |program: &str| {
+        let output = Command::new(program).arg("--version").output().ok()?;
+        let text = String::from_utf8(output.stdout).ok()?;
+        text.trim().trim_start_matches('v').split('.').next()?.parse::<u32>().ok()
+    };
+    version("node").is_some_and(|major| major >= NODE_MIN) && version("npm").is_some()
+}
+
+/// The development packages of the lock file, unless they are there.
+fn install(folder: &Path) -> Result<(), &'static str> {
+    let changed = |name: &str| folder.join(name).metadata().and_then(|file| file.modified()).ok();
+    let (locked, installed) =
+        (changed("package-lock.json"), changed("node_modules/.package-lock.json"));
+    if installed.is_some() && installed >= locked {
+        return Ok(());
+    }
+    match succeeds(Command::new("npm").args(["ci", "--silent"]), folder) {
+        true => Ok(()),
+        false => Err("npm could not install the development packages of sdk/js"),
+    }
+}
+
+fn test_files(folder: &Path) -> Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for file in std::fs::read_dir(folder)? {
+        let path = file?.path();
+        files.extend(path.to_string_lossy().ends_with(".test.js").then(|| path.clone()));
+    }
+    files.sort();
+    Ok(files)
+}
+
+/// A program that cargo built into the same folder as this one.
+fn beside(name: &str) -> Option<PathBuf> {
+    let program = std::env::current_exe().ok()?.with_file_name(name);
+    program.exists().then_some(program)
+}
+
+fn succeeds(command: &mut Command, folder: &Path) -> bool {
+    command.current_dir(folder).status().is_ok_and(|status| status.success())
+}
