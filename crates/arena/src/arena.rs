@@ -146,7 +146,7 @@ impl Zone for Arena {
             moved |= hero.pass(tick);
         }
         moved |= self.take_coins(ctx);
-        if tick % COIN_EVERY == 0 {
+        if tick.is_multiple_of(COIN_EVERY) {
             self.drop_coin(ctx);
         }
         if moved || !ctx.has_latest(WHERE) {

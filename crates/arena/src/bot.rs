@@ -25,18 +25,19 @@ pub struct Bot {
     id: u32,
     place: (i32, i32),
     coins: BTreeMap<u32, (i32, i32)>,
-    way: [i32; 2],
+    /// What it said last; none when that may not have been heard.
+    way: Option<[i32; 2]>,
 }
 
 impl Bot {
     /// A bot that joins this arena under this name.
     #[must_use]
     pub fn new(zone: ZoneName, name: &'static str) -> Self {
-        Self { zone, name, id: 0, place: (0, 0), coins: BTreeMap::new(), way: [0, 0] }
+        Self { zone, name, id: 0, place: (0, 0), coins: BTreeMap::new(), way: None }
     }
 
     /// The coin it wants: a near one, to its own taste.
-    fn wanted(&self) -> Option<(i32, i32)> {
+    fn wanted(&self) -> Option<(u32, (i32, i32))> {
         let taste = |coin: u32| {
             let mixed =
                 (u64::from(coin) * 0x9E37_79B9 + u64::from(self.id)).wrapping_mul(0x85EB_CA6B);
@@ -47,7 +48,7 @@ impl Bot {
             (dx * dx + dy * dy).isqrt() as u64
         };
         let best = self.coins.iter().min_by_key(|(coin, place)| length(place) + taste(**coin));
-        best.map(|(_, place)| *place)
+        best.map(|(coin, place)| (*coin, *place))
     }
 
     fn toward(&self, place: (i32, i32)) -> (i64, i64) {
@@ -98,9 +99,14 @@ impl Agent for Bot {
     }
 
     fn on_tick(&mut self, cue: &mut Cue<'_, Order>) {
-        let way = self.wanted().map_or([0, 0], |place| self.way_to(place));
-        if way != self.way && cue.zone().is_some() {
-            self.way = way;
+        let wanted = self.wanted();
+        let way = wanted.map_or([0, 0], |(_, place)| self.way_to(place));
+        if let (Some((coin, _)), [0, 0]) = (wanted, way) {
+            // It stands on it and there is none: it missed who took it.
+            self.coins.remove(&coin);
+        }
+        if self.way != Some(way) && cue.zone().is_some() {
+            self.way = Some(way);
             cue.say(Order::Go(way));
         }
     }
@@ -114,11 +120,9 @@ impl Agent for Bot {
     }
 
     fn on_zone_lost(&mut self, cue: &mut Cue<'_, Order>) {
-        // What it knows of the arena may be wrong now; another bot knows it from the start.
-        cue.leave();
-    }
-
-    fn on_lagged(&mut self, cue: &mut Cue<'_, Order>, _: u64) {
-        cue.leave();
+        self.way = None;
+        if cue.zone().is_none() {
+            cue.leave();
+        }
     }
 }

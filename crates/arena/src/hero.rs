@@ -63,7 +63,7 @@ impl Hero {
         if !self.way.is_rest() {
             self.place = self.place.step(self.way);
         }
-        if self.health < HEALTH && tick % HEALING == 0 {
+        if self.health < HEALTH && tick.is_multiple_of(HEALING) {
             self.health += 1;
         }
         before != (self.place, self.health)
