@@ -14,7 +14,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 
 use crate::stage::{Stages, cargo, cargo_succeeds};
-use crate::{proto, sim, tidy};
+use crate::{doc, proto, sim, tidy};
 use runner::Runner;
 use tally::Tally;
 
@@ -45,6 +45,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     tally.add_stage(stages.run("lints", || {
         cargo_succeeds(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])
     }));
+    tally.add_stage(stages.run("documentation", || doc::run().map(|()| true)));
     let generated = stages.run("generated code", || proto::generate(true).map(|()| true));
     tally.add_stage(generated);
     let built = stages.run("build tests", || build(runner));

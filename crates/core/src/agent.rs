@@ -261,3 +261,6 @@ impl<A: Agent> AgentMachine for AgentCore<A> {
         self.fault.as_deref()
     }
 }
+
+#[cfg(test)]
+mod tests;

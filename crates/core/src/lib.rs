@@ -1,7 +1,8 @@
 //! The rules of Rejoin, sans-IO.
 //!
-//! Two kinds of machine of one shape live here: the [`hub::Hub`] (connections, sessions, identity)
-//! and a [`zone::ZoneCore`] for each zone. A machine takes one input at an instant that the driver
+//! Machines of one shape live here: the [`hub::Hub`] (connections, sessions, identity), a
+//! [`zone::ZoneCore`] for each zone, and an [`agent::AgentCore`] for each session that the server
+//! plays. A machine takes one input at an instant that the driver
 //! names, and is then drained of all its outputs before it takes the next. It reads no clock, no
 //! socket, no disk and no chance but what it is handed, so the same inputs give the same outputs,
 //! byte for byte. [`roster::Roster`] stands alone.

@@ -7,7 +7,7 @@ use rejoin::prelude::*;
 use rejoin::server::{blocking, relay};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let builder = ServerBuilder::new().zone("relay", relay::config(), || relay::Relay);
+    let builder = ServerBuilder::new().zone("relay", relay::config(), relay::Relay::default);
     let mut server = blocking::Server::start(builder)?;
     let address = server.listen("127.0.0.1:0", WebConfig::default())?;
     println!("players connect to ws://{address}/play");

@@ -51,7 +51,7 @@ async fn wait_for(events: &mut Events, what: impl Fn(&Event) -> bool) -> Event {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn players_hear_each_other_once_and_in_order_over_cut_sockets() {
-    let server = ServerBuilder::new().zone("relay", relay::config(), || relay::Relay);
+    let server = ServerBuilder::new().zone("relay", relay::config(), relay::Relay::default);
     let server = server.start().expect("a server in memory");
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     let address = listener.local_addr().expect("it is bound");

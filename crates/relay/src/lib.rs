@@ -21,3 +21,9 @@ pub use self::relay::Relay;
 
 /// The name of the kind.
 pub const KIND: &str = "relay";
+
+/// How a relay runs if nothing is said.
+#[must_use]
+pub fn config() -> rejoin_core::zone::ZoneConfig {
+    RelayConfig::default().zone()
+}

@@ -1,12 +1,16 @@
 //! The zone itself: carries orders out and tells everybody the facts.
 
-use bytes::Bytes;
+use std::collections::BTreeSet;
+
+use bytes::{BufMut, Bytes, BytesMut};
 use rejoin_core::id::{ObjectId, PlayerId, SessionId};
 use rejoin_core::wire::v1::PartCause;
 use rejoin_core::zone::{
     Context, Disconnect, JoinDenied, Message, OnPart, OwnerChange, RestoreRefused, Saved, Sender,
     State, Zone,
 };
+
+use serde::Deserialize;
 
 use crate::config::RelayConfig;
 use crate::fact::{Fact, Heard, Member, Object, Player, Reason, Room};
@@ -28,6 +32,11 @@ impl From<Reason> for Refusal {
     }
 }
 
+/// What a join may ask for.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct JoinOptions {}
+
 const META: &str = "meta";
 const HOST_TIMER: &[u8] = b"host";
 
@@ -38,6 +47,8 @@ pub struct Relay {
     store: Store,
     host: Host,
     locked: bool,
+    /// Members who hear only what is said, no facts.
+    plain: BTreeSet<SessionId>,
     /// A timer runs for a host who is away. Not kept: whoever returns first starts it again.
     waiting: bool,
 }
@@ -80,8 +91,27 @@ impl Relay {
 
     fn tell_host(&self, ctx: Ctx<'_, '_>) {
         let member = self.host.member.map(|host| host.0);
-        ctx.broadcast(Fact::Host { member, term: self.host.term }.into());
+        self.tell(ctx, Fact::Host { member, term: self.host.term });
         self.keep(ctx);
+    }
+
+    /// Tells a fact to all who want facts.
+    fn tell(&self, ctx: Ctx<'_, '_>, fact: Fact) {
+        self.tell_others(ctx, None, fact);
+    }
+
+    fn tell_others(&self, ctx: Ctx<'_, '_>, except: Option<SessionId>, fact: Fact) {
+        match except {
+            None if self.plain.is_empty() => ctx.broadcast(fact.into()),
+            Some(except) if self.plain.is_empty() => ctx.broadcast_except(except, fact.into()),
+            _ => {
+                let wanted =
+                    |member: &SessionId| Some(*member) != except && !self.plain.contains(member);
+                let hearers: Vec<_> =
+                    ctx.members().map(|member| member.session).filter(wanted).collect();
+                ctx.send_to(hearers, fact.into());
+            }
+        }
     }
 
     /// Another host, if somebody who could be is here. `gone` is not.
@@ -121,12 +151,12 @@ impl Relay {
             Order::Give { object, to, on_part } => {
                 let to = ctx.player_of(SessionId(to)).ok_or(Reason::NoSuchMember)?;
                 owned(ctx, ObjectId(object), from.player)?;
-                change_owner(ctx, ObjectId(object), Some((to, on_part)));
+                self.change_owner(ctx, ObjectId(object), Some((to, on_part)));
                 Ok(None)
             }
             Order::Release { object } => {
                 owned(ctx, ObjectId(object), from.player)?;
-                change_owner(ctx, ObjectId(object), None);
+                self.change_owner(ctx, ObjectId(object), None);
                 Ok(None)
             }
             Order::Lead(lead) => self.lead(ctx, me, lead).map(|()| None),
@@ -239,8 +269,17 @@ impl Relay {
             }
             None => {}
         }
-        change_owner(ctx, object, Some((player, on_part)));
+        self.change_owner(ctx, object, Some((player, on_part)));
         Ok(())
+    }
+
+    fn change_owner(&self, ctx: Ctx<'_, '_>, object: ObjectId, to: Option<(PlayerId, Fate)>) {
+        match to {
+            Some((player, fate)) => ctx.set_owner(object, player, OnPart::from(fate)),
+            None => ctx.release(object),
+        }
+        let player = to.map(|(player, _)| Player(player));
+        self.tell(ctx, Fact::Owner { object: object.0, player });
     }
 
     fn lead(&mut self, ctx: Ctx<'_, '_>, me: SessionId, lead: Lead) -> Result<(), Refusal> {
@@ -262,11 +301,11 @@ impl Relay {
                 } else {
                     ctx.end_match()
                 }
-                ctx.broadcast(Fact::Match { running }.into());
+                self.tell(ctx, Fact::Match { running });
             }
             Verb::Lock | Verb::Unlock => {
                 self.locked = lead.verb == Verb::Lock;
-                ctx.broadcast(Fact::Locked { locked: self.locked }.into());
+                self.tell(ctx, Fact::Locked { locked: self.locked });
                 self.keep(ctx);
             }
             Verb::Kick => {
@@ -301,15 +340,6 @@ fn owned(ctx: Ctx<'_, '_>, object: ObjectId, player: PlayerId) -> Result<(), Rea
     if ctx.owner(object) == Some(player) { Ok(()) } else { Err(Reason::NotOwner) }
 }
 
-fn change_owner(ctx: Ctx<'_, '_>, object: ObjectId, to: Option<(PlayerId, Fate)>) {
-    match to {
-        Some((player, fate)) => ctx.set_owner(object, player, OnPart::from(fate)),
-        None => ctx.release(object),
-    }
-    let player = to.map(|(player, _)| Player(player));
-    ctx.broadcast(Fact::Owner { object: object.0, player }.into());
-}
-
 fn came(member: SessionId) -> String {
     format!("o/{member}")
 }
@@ -320,17 +350,32 @@ impl Zone for Relay {
 
     const STATE: State = State::Cells;
 
-    fn on_join(&mut self, ctx: Ctx<'_, '_>, who: SessionId, _: Bytes) -> Result<Bytes, JoinDenied> {
+    fn on_join(
+        &mut self,
+        ctx: Ctx<'_, '_>,
+        who: SessionId,
+        request: Bytes,
+    ) -> Result<Bytes, JoinDenied> {
         if self.locked {
             return Err(JoinDenied("the host lets nobody else in".to_owned()));
         }
-        let number = self.host.join(who);
-        ctx.put(came(who), number.to_be_bytes().to_vec());
+        let is_plain = request.is_empty();
+        if !is_plain {
+            serde_json::from_slice::<JoinOptions>(&request)
+                .map_err(|error| JoinDenied(format!("the payload of the join: {error}")))?;
+        }
+        let mut cell = BytesMut::with_capacity(9);
+        cell.put_u64(self.host.join(who));
+        cell.put_u8(u8::from(is_plain));
+        ctx.put(came(who), cell);
         let player = Player(ctx.player_of(who).unwrap_or(PlayerId([0; 16])));
         let joined = Member { member: who.0, player, connected: true };
-        ctx.broadcast_except(who, Fact::Joined(joined).into());
+        self.tell_others(ctx, Some(who), Fact::Joined(joined));
+        if is_plain {
+            self.plain.insert(who);
+        }
         self.see_to_host(ctx);
-        Ok(self.room(ctx, who))
+        Ok(if is_plain { Bytes::new() } else { self.room(ctx, who) })
     }
 
     fn on_part(&mut self, ctx: Ctx<'_, '_>, who: SessionId, cause: PartCause) {
@@ -343,9 +388,10 @@ impl Zone for Relay {
             ctx.clear(name);
         }
         self.host.came.remove(&who);
+        self.plain.remove(&who);
         ctx.delete(came(who));
         let cause = cause.as_str_name().trim_start_matches("PART_CAUSE_").to_lowercase();
-        ctx.broadcast(Fact::Parted { member: who.0, cause }.into());
+        self.tell(ctx, Fact::Parted { member: who.0, cause });
         if ctx.members().next().is_none() {
             // Nobody could come back to it: who held a place here has just given it up.
             return ctx.end();
@@ -359,22 +405,22 @@ impl Zone for Relay {
 
     fn on_owner(&mut self, ctx: Ctx<'_, '_>, change: OwnerChange) {
         let player = change.to.map(Player);
-        ctx.broadcast(Fact::Owner { object: change.object.0, player }.into());
+        self.tell(ctx, Fact::Owner { object: change.object.0, player });
     }
 
     fn on_disconnect(&mut self, ctx: Ctx<'_, '_>, who: SessionId) -> Disconnect {
-        ctx.broadcast(Fact::Dropped { member: who.0 }.into());
+        self.tell(ctx, Fact::Dropped { member: who.0 });
         self.see_to_host(ctx);
         Disconnect::Soft
     }
 
     fn on_reconnect(&mut self, ctx: Ctx<'_, '_>, who: SessionId) {
-        ctx.broadcast_except(who, Fact::Back { member: who.0 }.into());
+        self.tell_others(ctx, Some(who), Fact::Back { member: who.0 });
         self.see_to_host(ctx);
     }
 
     fn on_resync(&mut self, ctx: Ctx<'_, '_>, who: SessionId) -> Bytes {
-        self.room(ctx, who)
+        if self.plain.contains(&who) { Bytes::new() } else { self.room(ctx, who) }
     }
 
     fn on_message(&mut self, ctx: Ctx<'_, '_>, from: Sender, said: Said) {
@@ -454,7 +500,11 @@ impl Relay {
             self.locked = number(2)? != 0;
             self.store.skip_to(number(3)?);
         } else if let Some(member) = name.strip_prefix("o/") {
-            self.host.came.insert(SessionId(member.parse().ok()?), number(0)?);
+            let member = SessionId(member.parse().ok()?);
+            self.host.came.insert(member, number(0)?);
+            if *cell.get(8)? != 0 {
+                self.plain.insert(member);
+            }
         } else if !self.store.restore(name, cell) {
             return None;
         }

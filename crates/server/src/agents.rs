@@ -83,7 +83,7 @@ impl Server {
     ///
     /// # #[tokio::main]
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// let server = ServerBuilder::new().zone("relay", relay::config(), || relay::Relay).start()?;
+    /// let server = ServerBuilder::new().zone("relay", relay::config(), relay::Relay::default).start()?;
     /// let parrot = server.start_agent(SessionConfig::default(), Parrot).await?;
     /// assert!(server.session(parrot).await?.is_some());
     /// server.stop().await;

@@ -9,7 +9,7 @@
 //! use rejoin_core::hub::SessionConfig;
 //! use rejoin_server::{ServerBuilder, WebConfig, blocking, relay};
 //!
-//! let builder = ServerBuilder::new().zone("relay", relay::config(), || relay::Relay);
+//! let builder = ServerBuilder::new().zone("relay", relay::config(), relay::Relay::default);
 //! let mut server = blocking::Server::start(builder)?;
 //! let address = server.listen("127.0.0.1:0", WebConfig::default())?;
 //! println!("players connect to ws://{address}/play");

@@ -19,13 +19,14 @@ use crate::admission::Admission;
 use crate::clock::{Clock, wall};
 use crate::hub_task::{Callback, HubTask, Own};
 use crate::jobs::{JobRunner, JobThreads};
+use crate::journal::Incarnation;
 use crate::kinds::Kinds;
 use crate::ledger;
 use crate::lines::{Lines, QueueLimits};
 use crate::mailbox::DOOR_MAX;
 use crate::natives::Natives;
 use crate::server::{Parts, Server};
-use crate::sight::{Sight, SightConfig};
+use crate::sight::{SharedSight, Sight, SightConfig};
 use crate::zones::{self, Surroundings};
 
 /// How long the game's admission rule may think.
@@ -187,6 +188,22 @@ impl ServerBuilder {
         self
     }
 
+    fn look_on(&self, clock: Clock, lines: &Lines, seed: &[u8; 32]) -> SharedSight {
+        let incarnation = Incarnation::from_seed(seed);
+        Arc::new(Sight::new(self.sight, clock, lines.clone(), self.limits, incarnation))
+    }
+
+    /// The game's rule and its deadline; the hub is told to ask.
+    fn take_admission(&mut self) -> Option<(Arc<dyn Admission>, Duration)> {
+        let rule = self.admission.take()?;
+        let deadline = match self.config.admission {
+            hub::Admission::Ask(deadline) => deadline,
+            hub::Admission::Open => ADMISSION_DEADLINE,
+        };
+        self.config.admission = hub::Admission::Ask(deadline);
+        Some((rule, deadline))
+    }
+
     /// Starts the hub, the zones and the store. Must be called within a tokio runtime. Nobody can
     /// connect before [`Server::listen`].
     ///
@@ -199,19 +216,14 @@ impl ServerBuilder {
             Ok(seed)
         };
         let clock = Clock::start();
-        if self.admission.is_some() && self.config.admission == hub::Admission::Open {
-            self.config.admission = hub::Admission::Ask(ADMISSION_DEADLINE);
-        }
+        let admission = self.take_admission();
         let (outer, outer_mail) = mpsc::channel(DOOR_MAX);
         let (inner, inner_mail) = mpsc::channel(DOOR_MAX);
+        let looked_at = inner.downgrade();
         let (ledger_door, entries) = channel();
         let (ready, is_ready) = watch::channel(false);
         let lines = Lines::new(self.queue);
-        let mut incarnation = [0; 8];
-        incarnation.copy_from_slice(&seed()?[..8]);
-        let incarnation = u64::from_le_bytes(incarnation);
-        let sight = Sight::new(self.sight, clock, lines.clone(), self.limits, incarnation);
-        let sight = Arc::new(sight);
+        let sight = self.look_on(clock, &lines, &seed()?);
         let natives = Arc::new(Natives::default());
         let (jobs, _) = JobThreads::start(self.jobs, JOB_THREADS)?;
         let around = Surroundings {
@@ -239,7 +251,6 @@ impl ServerBuilder {
         let (failed, failure) = watch::channel(None);
         let told = ledger::Told { hub: inner.clone(), zones: doors.clone(), sight: sight.clone() };
         let store = ledger::start(self.store, entries, told, failed)?;
-        let weak_inner = inner.downgrade();
         let task = HubTask {
             hub,
             clock,
@@ -249,7 +260,7 @@ impl ServerBuilder {
             zones: doors.clone(),
             sight: sight.clone(),
             natives: natives.clone(),
-            admission: self.admission,
+            admission,
             callback: self.callback,
             ready,
             own: Own::default(),
@@ -257,7 +268,7 @@ impl ServerBuilder {
         tokio::spawn(task.run(inner_mail, outer_mail));
         Ok(Server::new(Parts {
             outer,
-            inner: weak_inner,
+            inner: looked_at,
             sight,
             lines,
             natives,

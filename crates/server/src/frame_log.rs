@@ -6,6 +6,7 @@ use std::fmt;
 use rejoin_wire::v1::{ClientFrame, ServerFrame, client_frame, down, server_frame, up};
 use rejoin_wire::{Encoding, Limits, SharedFrame, decode_server};
 
+use crate::logbook::Suppressed;
 use crate::tally::Tally;
 
 /// Bytes of a payload that are shown at most.
@@ -48,6 +49,11 @@ impl FrameLog {
             _ => Self::Payload,
         }
     }
+}
+
+/// Whether the log takes such lines at all.
+pub(crate) fn is_heard() -> bool {
+    tracing::enabled!(target: "rejoin_server::frame", tracing::Level::DEBUG)
 }
 
 /// What a line says about a frame.
@@ -101,7 +107,7 @@ impl Shown {
     }
 
     /// Writes the line.
-    pub(crate) fn log(&self, tally: &Tally, bytes: &[u8], suppressed: u64) {
+    pub(crate) fn log(&self, tally: &Tally, bytes: &[u8], suppressed: Suppressed) {
         let Self { arrow, kind, code, open } = self;
         let (session, code, len) = (tally.session, Hex(*code), bytes.len());
         if tally.frame_log() == FrameLog::Payload && *open {

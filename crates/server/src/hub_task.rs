@@ -50,7 +50,8 @@ pub(crate) struct HubTask {
     pub(crate) zones: ZoneDoors,
     pub(crate) sight: SharedSight,
     pub(crate) natives: Arc<Natives>,
-    pub(crate) admission: Option<Arc<dyn Admission>>,
+    /// The game's rule, and how long it may think.
+    pub(crate) admission: Option<(Arc<dyn Admission>, Duration)>,
     pub(crate) callback: Option<Callback>,
     pub(crate) ready: watch::Sender<bool>,
     pub(crate) own: Own,
@@ -199,10 +200,13 @@ impl HubTask {
                 self.verify(connection, public_key, text, signature);
             }
             HubOutput::AskAdmission { connection, player, payload } => {
-                let Some(admission) = self.admission.clone() else { return };
+                let Some((admission, deadline)) = self.admission.clone() else { return };
                 let inner = self.inner.clone();
+                let address = self.lines.peer(connection).and_then(|peer| peer.address);
                 tokio::spawn(async move {
-                    let verdict = admission.admit(player, payload).await;
+                    let asked = admission.admit_from(player, payload, address);
+                    // The hub has refused by then; this ends a rule that would wait for ever.
+                    let Ok(verdict) = tokio::time::timeout(deadline, asked).await else { return };
                     let _ = inner.send(HubInput::Admission { connection, verdict }).await;
                 });
             }

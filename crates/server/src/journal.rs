@@ -29,6 +29,13 @@ pub(crate) struct Pages {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Incarnation(pub(crate) u64);
 
+impl Incarnation {
+    /// Drawn anew for each run.
+    pub(crate) fn from_seed(seed: &[u8; 32]) -> Self {
+        Self(seed.iter().take(8).fold(0, |sum, byte| sum << 8 | u64::from(*byte)))
+    }
+}
+
 impl fmt::Display for Incarnation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:016x}", self.0)

@@ -9,7 +9,7 @@
 //! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
 //! use rejoin_server::{ServerBuilder, WebConfig, relay};
 //!
-//! let server = ServerBuilder::new().zone("relay", relay::config(), || relay::Relay).start()?;
+//! let server = ServerBuilder::new().zone("relay", relay::config(), relay::Relay::default).start()?;
 //! let listener = tokio::net::TcpListener::bind("127.0.0.1:7400").await?;
 //! server.listen(listener, WebConfig::default()).await;
 //! # Ok(()) }
@@ -21,7 +21,8 @@ pub mod blocking;
 pub mod events;
 pub mod jobs;
 pub mod listener;
-pub mod relay;
+pub mod local;
+pub mod webhook;
 
 mod agents;
 mod builder;
@@ -39,13 +40,17 @@ mod metrics;
 mod natives;
 mod pages;
 mod places;
+mod proxies;
 mod server;
 mod sight;
 mod tally;
+mod transport;
 mod websocket;
 mod zones;
 
 pub use self::admin::AdminConfig;
+pub use rejoin_relay as relay;
+
 pub use self::admission::{Admission, Verdict};
 pub use self::builder::{ServerBuilder, StartError};
 pub use self::frame_log::FrameLog;
@@ -53,9 +58,12 @@ pub use self::jobs::JobRunner;
 pub use self::lines::QueueLimits;
 pub use self::listener::WebConfig;
 pub use self::listener_thread::{Listener, Listening};
+pub use self::local::Local;
 pub use self::logbook::Addresses;
 pub use self::natives::Deliveries;
 pub use self::pages::Page;
 pub use self::places::Reach;
+pub use self::proxies::{AddressBlock, AddressBlockError, ForwardedHeader};
 pub use self::server::{Server, ServerError};
 pub use self::sight::SightConfig;
+pub use self::webhook::{Webhook, WebhookError};

@@ -14,6 +14,7 @@ use tokio::sync::{Notify, mpsc};
 
 use crate::clock::Clock;
 use crate::tally::Seen;
+use crate::transport::Peer;
 
 /// How much may wait for one connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -88,6 +89,7 @@ impl LineState {
 struct Line {
     queue: mpsc::Sender<Outgoing>,
     state: Arc<LineState>,
+    peer: Peer,
 }
 
 impl Line {
@@ -140,11 +142,11 @@ impl Lines {
     }
 
     /// A new connection, under an id that was never used.
-    pub(crate) fn open(&self) -> (ConnectionId, Outlet) {
+    pub(crate) fn open(&self, peer: Peer) -> (ConnectionId, Outlet) {
         let id = ConnectionId(self.0.last.fetch_add(1, Ordering::Relaxed) + 1);
         let (sender, queue) = mpsc::channel(self.0.limits.frames_max);
         let state = Arc::new(LineState::default());
-        self.0.lines.pin().insert(id, Line { queue: sender, state: state.clone() });
+        self.0.lines.pin().insert(id, Line { queue: sender, state: state.clone(), peer });
         (id, Outlet { queue, state })
     }
 
@@ -160,6 +162,11 @@ impl Lines {
     /// What both ends of a connection's queue know.
     pub(crate) fn state(&self, id: ConnectionId) -> Option<Arc<LineState>> {
         self.0.lines.pin().get(&id).map(|line| line.state.clone())
+    }
+
+    /// Who is at the other end of a connection.
+    pub(crate) fn peer(&self, id: ConnectionId) -> Option<Peer> {
+        self.0.lines.pin().get(&id).map(|line| line.peer)
     }
 
     /// Puts a frame on a connection, if it is still there.
@@ -188,6 +195,8 @@ impl Lines {
 mod tests {
     use super::*;
 
+    const NOBODY: Peer = Peer { transport: crate::metrics::Transport::Local, address: None };
+
     fn frame(bytes: usize) -> SharedFrame {
         SharedFrame::from_encoded(vec![0; bytes].into())
     }
@@ -199,9 +208,9 @@ mod tests {
     #[test]
     fn ids_are_never_used_twice() {
         let lines = lines(4, 100);
-        let (first, _outlet) = lines.open();
+        let (first, _outlet) = lines.open(NOBODY);
         lines.remove(first);
-        let (second, _outlet) = lines.open();
+        let (second, _outlet) = lines.open(NOBODY);
         assert_ne!(first, second);
         assert_eq!(lines.len(), 1);
     }
@@ -209,7 +218,7 @@ mod tests {
     #[test]
     fn a_full_queue_ends_its_connection_and_takes_nothing_more() {
         let lines = lines(2, 100);
-        let (id, mut outlet) = lines.open();
+        let (id, mut outlet) = lines.open(NOBODY);
         for _ in 0..4 {
             lines.send(id, frame(1));
         }
@@ -223,7 +232,7 @@ mod tests {
     #[test]
     fn bytes_are_bounded_too_but_one_large_frame_alone_fits() {
         let lines = lines(16, 100);
-        let (id, mut outlet) = lines.open();
+        let (id, mut outlet) = lines.open(NOBODY);
         lines.send(id, frame(150));
         assert!(!outlet.state.is_overflowed());
         assert!(outlet.queue.try_recv().is_ok());
@@ -236,7 +245,7 @@ mod tests {
     #[test]
     fn nothing_follows_a_close() {
         let lines = lines(4, 100);
-        let (id, mut outlet) = lines.open();
+        let (id, mut outlet) = lines.open(NOBODY);
         lines.close(id, CloseCode::Left);
         lines.send(id, frame(1));
         assert!(matches!(outlet.queue.try_recv(), Ok(Outgoing::Close(CloseCode::Left))));

@@ -1,18 +1,18 @@
 //! The players' door: accepts sockets, gives each a deadline for its request, and turns those that
 //! ask for `/play` into connections. Health is told here too.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::State;
 use axum::extract::ws::WebSocketUpgrade;
-use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, Request, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::{Extension, Router};
 use hyper::body::Incoming;
-use hyper::service::Service;
+use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use rejoin_wire::Encoding;
@@ -20,10 +20,13 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
 
 use crate::logbook::Cause;
+use crate::metrics::Transport;
 use crate::pages::{self, Page};
+use crate::proxies::{AddressBlock, ForwardedHeader, client_of};
 use crate::server::Server;
 use crate::sight::Sight;
-use crate::websocket::{self, BUFFER_BYTES};
+use crate::transport::Peer;
+use crate::websocket::{self, READ_BUFFER_BYTES, WRITE_BUFFER_BYTES};
 
 /// How the players' door is kept.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -36,6 +39,10 @@ pub struct WebConfig {
     /// Connections at a time, and requests at a time; more connections are answered 503, more
     /// requests wait in the system's queue.
     pub sockets_max: usize,
+    /// Proxies that are believed when they say whom they speak for. None: nobody is.
+    pub trusted_proxies: Vec<AddressBlock>,
+    /// Where they say it.
+    pub forwarded_header: ForwardedHeader,
     /// What `GET /` shows.
     pub page: Option<String>,
     /// What a game shows under other paths.
@@ -48,6 +55,8 @@ impl Default for WebConfig {
             origins: Vec::new(),
             header_deadline: Duration::from_millis(5_000),
             sockets_max: 100_000,
+            trusted_proxies: Vec::new(),
+            forwarded_header: ForwardedHeader::default(),
             page: None,
             pages: Vec::new(),
         }
@@ -59,9 +68,9 @@ const HEAD_BYTES_MAX: usize = 8 << 10;
 /// How long accepting rests when the system has no more handles.
 const ACCEPT_REST: Duration = Duration::from_millis(50);
 
-/// Who sent a request.
+/// The other end of a request's socket; a proxy, perhaps.
 #[derive(Clone, Copy)]
-struct Peer(SocketAddr);
+struct SocketPeer(IpAddr);
 
 #[derive(Clone)]
 struct Door {
@@ -114,7 +123,7 @@ impl Server {
                 Err(error) => {
                     // Mostly too few handles: those who are in go on, the others wait.
                     if let Some(suppressed) = self.0.sight.logbook.pass(Cause::Accept) {
-                        tracing::warn!(%error, suppressed, "no connection can be accepted");
+                        tracing::warn!(%error, suppressed, "no connection can be accepted; raise the limit of open files");
                     }
                     tokio::time::sleep(ACCEPT_REST).await;
                 }
@@ -140,8 +149,8 @@ async fn answer(
     // Small frames must not wait for company.
     let _ = socket.set_nodelay(true);
     let routes = TowerToHyperService::new(routes);
-    let service = hyper::service::service_fn(move |mut request: hyper::Request<Incoming>| {
-        request.extensions_mut().insert(Peer(peer));
+    let service = service_fn(move |mut request: Request<Incoming>| {
+        request.extensions_mut().insert(SocketPeer(peer.ip()));
         routes.call(request)
     });
     let mut http = hyper::server::conn::http1::Builder::new();
@@ -195,7 +204,7 @@ async fn page(State(door): State<Door>) -> Response {
 
 async fn play(
     State(door): State<Door>,
-    Extension(Peer(peer)): Extension<Peer>,
+    Extension(SocketPeer(socket)): Extension<SocketPeer>,
     headers: HeaderMap,
     upgrade: Result<WebSocketUpgrade, axum::extract::ws::rejection::WebSocketUpgradeRejection>,
 ) -> Response {
@@ -214,17 +223,20 @@ async fn play(
         let text = "no subprotocol that is spoken here: rejoin.v1.proto or rejoin.v1.json\n";
         return (StatusCode::BAD_REQUEST, text).into_response();
     };
+    let WebConfig { trusted_proxies, forwarded_header, .. } = &*door.web;
+    let address = client_of(socket, &headers, trusted_proxies, *forwarded_header);
+    let peer = Peer { transport: Transport::WebSocket, address: Some(address) };
     let limits = door.server.0.limits;
     let largest = limits.client_frame_bytes(encoding);
     // The library buffers a message whole before it says that it would block.
-    let pending = BUFFER_BYTES + 2 * limits.server_frame_bytes(encoding);
+    let pending = WRITE_BUFFER_BYTES + 2 * limits.server_frame_bytes(encoding);
     upgrade
-        .read_buffer_size(BUFFER_BYTES)
-        .write_buffer_size(BUFFER_BYTES)
+        .read_buffer_size(READ_BUFFER_BYTES)
+        .write_buffer_size(WRITE_BUFFER_BYTES)
         .max_write_buffer_size(pending)
         .max_message_size(largest)
         .max_frame_size(largest)
-        .on_upgrade(move |socket| websocket::serve(socket, encoding, door.server, peer.ip()))
+        .on_upgrade(move |socket| websocket::serve(socket, encoding, peer, door.server))
 }
 
 /// The first subprotocol of the client's list that is spoken here; JSON if it names none.

@@ -90,6 +90,10 @@ const CAUSES: [(Cause, &str); 19] = [
     (Cause::Ended(EndCause::Banned), "session ended: banned"),
 ];
 
+/// How many lines of a cause were held back before one that is written; a field that is left out of
+/// the line when there were none.
+pub(crate) type Suppressed = Option<u64>;
+
 /// One cause's lines: the instant at which it may write a full burst again, and what was held back.
 #[derive(Debug, Default)]
 struct Gate {
@@ -138,7 +142,7 @@ impl Logbook {
     }
 
     /// Whether a line of this cause may be written now, and how many were not since the last one.
-    pub(crate) fn pass(&self, cause: Cause) -> Option<u64> {
+    pub(crate) fn pass(&self, cause: Cause) -> Option<Suppressed> {
         let index = CAUSES.iter().position(|(one, _)| *one == cause)?;
         let (per_second, burst) = match cause {
             Cause::Frame => (FRAMES_PER_SECOND, FRAMES_BURST),
@@ -148,7 +152,7 @@ impl Logbook {
         if passed.is_none() {
             self.suppressed_total.fetch_add(1, Ordering::Relaxed);
         }
-        passed
+        passed.map(|suppressed| Some(suppressed).filter(|count| *count > 0))
     }
 
     /// Tells what was held back by causes that have fallen silent since. Called now and then.
@@ -238,53 +242,4 @@ impl Logbook {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_flood_of_one_cause_writes_ten_lines_a_second_and_counts_the_rest() {
-        let gate = Gate::default();
-        let mut written = 0;
-        let mut told = 0;
-        // Ten thousand lines over ten seconds.
-        for line in 0..10_000 {
-            if let Some(suppressed) = gate.pass(line * 1_000, LINES_PER_SECOND, LINES_BURST) {
-                written += 1;
-                told += suppressed;
-            }
-        }
-        assert!((110..=121).contains(&written), "{written}");
-        assert_eq!(written + told + gate.suppressed.load(Ordering::Relaxed), 10_000);
-    }
-
-    #[test]
-    fn one_cause_does_not_silence_another_and_all_have_a_gate() {
-        let log = Logbook::new(Clock::start(), Addresses::Hash);
-        for _ in 0..100 {
-            log.pass(Cause::Ended(EndCause::Left));
-        }
-        assert_eq!(log.pass(Cause::Ended(EndCause::Left)), None);
-        for (cause, _) in CAUSES.iter().filter(|(one, _)| *one != Cause::Ended(EndCause::Left)) {
-            assert_eq!(log.pass(*cause), Some(0), "{cause:?}");
-        }
-        for cause in EndCause::ALL {
-            assert!(CAUSES.iter().any(|(one, _)| *one == Cause::Ended(cause)));
-        }
-        assert!(log.suppressed_total() >= 80);
-    }
-
-    #[test]
-    fn addresses_are_shown_as_the_operator_wants_them() {
-        let home: IpAddr = "192.0.2.7".parse().expect("an address");
-        let mapped: IpAddr = "::ffff:192.0.2.7".parse().expect("an address");
-        let log = |addresses| Logbook::new(Clock::start(), addresses);
-        assert_eq!(log(Addresses::Plain).address(Some(mapped)), "192.0.2.7");
-        assert_eq!(log(Addresses::None).address(Some(home)), "hidden");
-        let hashed = log(Addresses::Hash);
-        assert_eq!(hashed.address(Some(home)), hashed.address(Some(mapped)));
-        assert!(!hashed.address(Some(home)).contains("192"));
-        // Another start has another key: the numbers of two logs cannot be compared.
-        assert_ne!(hashed.address(Some(home)), log(Addresses::Hash).address(Some(home)));
-        assert_eq!(hashed.address(None), "in-process");
-    }
-}
+mod tests;

@@ -24,15 +24,18 @@ pub(crate) use self::traffic::Traffic;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Transport {
     WebSocket,
+    /// Within the process.
+    Local,
 }
 
 impl Transport {
-    const ALL: [Self; 1] = [Self::WebSocket];
+    const ALL: [Self; 2] = [Self::WebSocket, Self::Local];
 
     /// The label in metrics and logs.
     pub(crate) fn label(self) -> &'static str {
         match self {
             Self::WebSocket => "websocket",
+            Self::Local => "local",
         }
     }
 }
@@ -88,8 +91,9 @@ pub(crate) struct Metrics {
 pub(crate) struct Levels {
     pub(crate) hub_outer: usize,
     pub(crate) hub_inner: usize,
-    pub(crate) zones_total: usize,
-    pub(crate) zones_deepest: usize,
+    pub(crate) zones_open: usize,
+    pub(crate) zone_mail: usize,
+    pub(crate) zone_mail_deepest: usize,
     pub(crate) log_suppressed: u64,
     pub(crate) is_ready: bool,
 }
@@ -130,6 +134,28 @@ impl Desk {
         values.into_iter().map(|value| family.get_or_create_owned(&[(key, value)])).collect()
     }
 
+    fn disconnected(&mut self) -> Vec<Counter> {
+        let help = "Sessions that lost their connection, by the code of its end";
+        self.each("sessions_disconnected", help, "reason", codes().map(|row| row.1))
+    }
+
+    fn ended(&mut self) -> Vec<Counter> {
+        let help = "Sessions that ended for good, by cause";
+        self.each("sessions_ended", help, "cause", EndCause::ALL.map(EndCause::label))
+    }
+
+    fn hub_mailbox(&mut self) -> [Gauge; 2] {
+        let help = "Messages that wait for the hub";
+        let doors: Vec<Gauge> = self.each("hub_mailbox_depth", help, "door", ["outer", "inner"]);
+        [doors[0].clone(), doors[1].clone()]
+    }
+
+    fn zone_mailboxes(&mut self) -> [Gauge; 2] {
+        let help = "Messages that wait for zones: all, and those of the deepest";
+        let both: Vec<Gauge> = self.each("zone_mailbox_depth", help, "of", ["all", "deepest"]);
+        [both[0].clone(), both[1].clone()]
+    }
+
     fn guard_steps(&mut self) -> Vec<Counter> {
         let family = Family::<Labels<2>, Counter>::default();
         let help = "Steps of the guard against connections, by what they were against";
@@ -147,7 +173,6 @@ impl Metrics {
         let mut desk = Desk(Registry::with_prefix("rejoin"));
         let desk = &mut desk;
         let transports = || Transport::ALL.map(Transport::label);
-        let pair = |metrics: Vec<Gauge>| [metrics[0].clone(), metrics[1].clone()];
         let rungs =
             desk.each("resumes", "Welcomes, by rung", "rung", ["replayed", "resynced", "new"]);
         let traffic = Traffic::default();
@@ -157,18 +182,8 @@ impl Metrics {
             sessions_held: desk.gauge("sessions_held", "Sessions that wait for their player"),
             sessions_native: desk.gauge("sessions_native", "Sessions that live in the server"),
             sessions_created: desk.counter("sessions_created", "Sessions that began"),
-            sessions_disconnected: desk.each(
-                "sessions_disconnected",
-                "Sessions that lost their connection, by the code of its end",
-                "reason",
-                codes().map(|row| row.1),
-            ),
-            sessions_ended: desk.each(
-                "sessions_ended",
-                "Sessions that ended for good, by cause",
-                "cause",
-                EndCause::ALL.map(EndCause::label),
-            ),
+            sessions_disconnected: desk.disconnected(),
+            sessions_ended: desk.ended(),
             connections: desk.each("connections", "Open connections", "transport", transports()),
             connections_opened: desk.each(
                 "connections_opened",
@@ -208,22 +223,12 @@ impl Metrics {
                 "How long the store took for a batch",
                 &[0.00001, 0.0001, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0],
             ),
-            zones: desk.gauge("zones_open", "Open zones"),
+            zones: desk.gauge("zones_open", "Zones that are open or being opened"),
             zone_faults: desk.counter("zone_faults", "Panics of zones"),
             listener_panics: desk.counter("listener_panics", "Panics of event listeners"),
             event_readers: desk.gauge("event_readers", "Readers of the event stream"),
-            hub_mailbox: pair(desk.each(
-                "hub_mailbox_depth",
-                "Messages that wait for the hub",
-                "door",
-                ["outer", "inner"],
-            )),
-            zone_mailboxes: pair(desk.each(
-                "zone_mailbox_depth",
-                "Messages that wait for zones: all, and those of the deepest",
-                "of",
-                ["all", "deepest"],
-            )),
+            hub_mailbox: desk.hub_mailbox(),
+            zone_mailboxes: desk.zone_mailboxes(),
             log_suppressed: desk.counter("log_lines_suppressed", "Lines the log held back"),
             ready: desk.gauge("ready", "Whether players are let in"),
             registry: std::mem::take(&mut desk.0),
@@ -237,8 +242,9 @@ impl Metrics {
         };
         gauge(&self.hub_mailbox[0], levels.hub_outer);
         gauge(&self.hub_mailbox[1], levels.hub_inner);
-        gauge(&self.zone_mailboxes[0], levels.zones_total);
-        gauge(&self.zone_mailboxes[1], levels.zones_deepest);
+        gauge(&self.zones, levels.zones_open);
+        gauge(&self.zone_mailboxes[0], levels.zone_mail);
+        gauge(&self.zone_mailboxes[1], levels.zone_mail_deepest);
         gauge(&self.ready, usize::from(levels.is_ready));
         // Two scrapes at once must not count the same lines twice.
         let inner: &AtomicU64 = self.log_suppressed.inner();
@@ -310,8 +316,6 @@ impl Metrics {
                 self.guard_steps[*step as usize * whats + *what as usize].inc();
             }
             Event::ZoneFault { .. } => drop(self.zone_faults.inc()),
-            Event::ZoneOpened { .. } => drop(self.zones.inc()),
-            Event::ZoneEnded { .. } => drop(self.zones.dec()),
             _ => {}
         }
     }

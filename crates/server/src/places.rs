@@ -11,7 +11,8 @@ use crate::server::{Server, ServerError};
 /// Whom a broadcast reached.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Reach {
-    /// Sessions that hear it, once and in order; held ones when they are back.
+    /// Sessions that hear it, once and in order; held ones when they are back. One that is leaving
+    /// its zone at this very moment is counted here and may not hear it.
     pub told: usize,
     /// Sessions that do not: they were on their way into a zone, or their zone is being opened
     /// again after a fault.

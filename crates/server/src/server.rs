@@ -237,10 +237,13 @@ impl Server {
         Ok(())
     }
 
-    /// Says something to a session, wherever it is.
+    /// Says something to a session, wherever it is: into its own stream, so that a client hears it
+    /// once and in order, over any drop. Only what meets a session at the very moment of leaving its
+    /// zone is lost.
     ///
     /// # Errors
-    /// There is no such session, or it is between two places.
+    /// There is no such session, it is between two places, or the payload is larger than clients
+    /// take.
     pub async fn send(&self, id: SessionId, payload: impl Into<Bytes>) -> Result<(), ServerError> {
         self.done(Command::Send(id, payload.into())).await
     }

@@ -14,12 +14,13 @@ use rejoin_wire::{DecodeError, Limits, SharedFrame};
 use tokio::sync::broadcast;
 
 use crate::clock::{Clock, wall};
-use crate::frame_log::{FrameLog, Shown};
+use crate::frame_log::{self, FrameLog, Shown};
 use crate::journal::{Incarnation, Journal};
 use crate::lines::{LineState, Lines};
 use crate::logbook::{Addresses, Cause, Logbook};
-use crate::metrics::{Levels, Metrics, Transport};
+use crate::metrics::{Levels, Metrics};
 use crate::tally::{Attendance, Seen, Tallies, Tally};
+use crate::transport::Peer;
 use crate::zones::Depth;
 
 /// Events that a listener may fall behind before it misses some.
@@ -61,10 +62,10 @@ impl Sight {
         clock: Clock,
         lines: Lines,
         limits: Limits,
-        incarnation: u64,
+        incarnation: Incarnation,
     ) -> Self {
         Self {
-            journal: Journal::new(Incarnation(incarnation), config.journal_events),
+            journal: Journal::new(incarnation, config.journal_events),
             metrics: Metrics::new(),
             logbook: Logbook::new(clock, config.addresses),
             tallies: Tallies::default(),
@@ -177,9 +178,9 @@ impl Sight {
     }
 
     /// A connection is open.
-    pub(crate) fn opened(&self, seen: &Seen, transport: Transport, address: std::net::IpAddr) {
-        seen.set_origin(transport, Some(address));
-        self.metrics.connection_opened(transport);
+    pub(crate) fn opened(&self, seen: &Seen, peer: Peer) {
+        seen.set_origin(peer.transport, peer.address);
+        self.metrics.connection_opened(peer.transport);
     }
 
     /// A connection is gone.
@@ -209,7 +210,9 @@ impl Sight {
         bytes: &[u8],
     ) {
         let Some(tally) = seen.tally() else { return };
-        if let Some(suppressed) = self.logbook.pass(Cause::Frame) {
+        if frame_log::is_heard()
+            && let Some(suppressed) = self.logbook.pass(Cause::Frame)
+        {
             Shown::received(frame.as_ref().ok()).log(tally, bytes, suppressed);
         }
     }
@@ -226,6 +229,7 @@ impl Sight {
         let Some(tally) = seen.tally() else { return };
         tally.send(bytes.len() as u64);
         if tally.frame_log() != FrameLog::Off
+            && frame_log::is_heard()
             && let Some(suppressed) = self.logbook.pass(Cause::Frame)
         {
             Shown::sent(frame, &self.limits).log(tally, bytes, suppressed);
@@ -246,8 +250,9 @@ impl Sight {
         let depths = self.depths.lock().unwrap_or_else(PoisonError::into_inner);
         let waiting = || depths.values().map(Depth::get);
         Levels {
-            zones_total: waiting().sum(),
-            zones_deepest: waiting().max().unwrap_or(0),
+            zones_open: depths.len(),
+            zone_mail: waiting().sum(),
+            zone_mail_deepest: waiting().max().unwrap_or(0),
             log_suppressed: self.logbook.suppressed_total(),
             ..Levels::default()
         }

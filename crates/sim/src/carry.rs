@@ -10,6 +10,7 @@ use rejoin_core::scope::{Batch, ScopeId};
 use rejoin_core::zone::{Delivery, ZoneInput, ZoneOutput};
 use rejoin_testkit::parts::stamp::Stamp;
 
+use crate::disk::Commit;
 use crate::event::Event;
 use crate::player::Known;
 use crate::speech::{Verb, Wish};
@@ -210,8 +211,21 @@ impl World {
     }
 
     pub(crate) fn committed(&mut self, scope: ScopeId, owner: OwnerEpoch, revision: Revision) {
-        if !self.node.disk.commit(scope, owner, revision) {
-            return;
+        let faults = &self.knobs.faults;
+        if !self.quiet && self.rng.per_mille(faults.sync_fails) && self.rng.per_mille(100) {
+            // What the disk holds now nobody knows; the process ends, and the next one looks.
+            self.node.disk.strike("a sync failed");
+            return self.crash();
+        }
+        match self.node.disk.commit(self.now, scope, owner, revision) {
+            Commit::Done => {}
+            Commit::Nothing => return,
+            Commit::Full => {
+                let incarnation = self.node.incarnation;
+                let wait = self.node.disk.full_until - self.now + self.rng.below(300_000);
+                let again = Event::Committed { incarnation, scope, owner, revision };
+                return self.plan(wait, again);
+            }
         }
         match scope {
             ScopeId::Zone(zone) => {

@@ -1,5 +1,6 @@
 //! What goes wrong, what people do, and what onlookers look at.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -7,7 +8,10 @@ use rejoin_core::event::EndCause;
 use rejoin_core::exchange::{Hold, ZoneName};
 use rejoin_core::hub::{Audience, Changes, Command, HubInput, SessionConfig};
 use rejoin_core::id::{PlayerId, SessionId, ZoneId};
+use rejoin_core::scope::ScopeId;
+use rejoin_core::session::Place;
 use rejoin_core::time::WallTime;
+use rejoin_core::zone::{Durability, ZoneSpec};
 use rejoin_testkit::parts::stamp::Stamp;
 use rejoin_wire::Encoding;
 
@@ -41,6 +45,15 @@ impl World {
         if self.node.hub.is_some() {
             return;
         }
+        if self.node.disk.full_until > self.now {
+            // Opening is writing: a server does not start on a full disk.
+            let wait = self.node.disk.full_until - self.now;
+            return self.plan(wait, Event::Restart);
+        }
+        if !self.quiet && self.rng.per_mille(self.knobs.faults.crash_in_start / 2) {
+            self.tell(|| "stumble".to_owned());
+            self.node.stumble(&mut self.rng);
+        }
         self.tell(|| "boot".to_owned());
         self.watch.ready_at = 0;
         self.natives.clear();
@@ -55,8 +68,16 @@ impl World {
         for session in held {
             self.note_drop(session);
         }
+        if !self.quiet && self.rng.per_mille(self.knobs.faults.crash_in_start) {
+            self.node.crash_in = Some(self.rng.range(1, 12));
+        }
         // Drains what the start gave out.
         self.hub(HubInput::Wake);
+    }
+
+    /// Whether a zone has to wait for room before it is opened.
+    pub fn opens_later(&self, spec: &ZoneSpec) -> bool {
+        spec.config.durability != Durability::Memory && self.node.disk.full_until > self.now
     }
 
     /// Whether the server crashes right here.
@@ -89,7 +110,11 @@ impl World {
     /// The server's process is gone.
     pub fn crash(&mut self) {
         self.tell(|| "crash".to_owned());
+        self.note_crash();
         self.node.kill(&mut self.rng);
+        if !self.quiet && self.rng.per_mille(self.knobs.faults.rot) {
+            self.rot();
+        }
         self.node.crash_in = None;
         self.queue.forget_servers();
         let open: Vec<u64> = self.links.keys().copied().collect();
@@ -107,6 +132,45 @@ impl World {
         }
         let wait = self.rng.below(4_000_000);
         self.plan(wait, Event::Restart);
+    }
+
+    /// What the server was doing when it crashed.
+    fn note_crash(&mut self) {
+        let Some(hub) = &self.node.hub else { return };
+        let mut doing = BTreeSet::new();
+        if !hub.is_ready() {
+            doing.insert("crash within recovery");
+        }
+        for (_, session) in hub.sessions() {
+            match &session.place {
+                Place::Joining(joining) if joining.to == 0 => {
+                    doing.insert("crash within a transfer")
+                }
+                Place::Joining(_) => doing.insert("crash within a join"),
+                _ => false,
+            };
+            if session.ending.is_some() {
+                doing.insert("crash within the end of a session");
+            }
+        }
+        for name in doing {
+            self.node.disk.strike(name);
+        }
+    }
+
+    /// A row rots while the server is down. Nobody can be promised what was in it.
+    fn rot(&mut self) {
+        let Some(scope) = self.node.disk.rot(&mut self.rng) else { return };
+        self.tell(|| format!("rot {scope:?}"));
+        match scope {
+            ScopeId::Session(session) => self.forgive(session),
+            // Whoever was there, is on the way there or has words of it in store may lose them.
+            _ => {
+                let sessions: Vec<u64> =
+                    self.players.iter().filter_map(|player| player.books.session).collect();
+                self.watch.volatile.extend(sessions);
+            }
+        }
     }
 
     /// Something may go wrong.
@@ -127,6 +191,20 @@ impl World {
                 self.tell(|| "stall".to_owned());
                 let until = self.now + self.rng.range(100_000, 20_000_000);
                 self.node.stalled_until = self.node.stalled_until.max(until);
+            }
+            if self.rng.per_mille(faults.disk_stall) {
+                self.tell(|| "disk stall".to_owned());
+                self.node.disk.strike("the disk stalled");
+                self.node.disk.stalled_until = self.now + self.rng.range(50_000, 4_000_000);
+            }
+            if self.rng.per_mille(faults.disk_full) {
+                self.tell(|| "disk full".to_owned());
+                self.node.disk.strike("the disk was full");
+                self.node.disk.full_until = self.now + self.rng.range(50_000, 6_000_000);
+                // What began and cannot end is a good moment to die.
+                if self.rng.per_mille(250) {
+                    self.node.crash_in = Some(self.rng.range(20, 400));
+                }
             }
             if self.rng.per_mille(faults.meddle * 5) {
                 self.meddle();
@@ -379,6 +457,8 @@ impl World {
         self.tell(|| "quiet".to_owned());
         self.quiet = true;
         self.node.crash_in = None;
+        self.node.disk.stalled_until = 0;
+        self.node.disk.full_until = 0;
         self.knobs.hub.idle = Duration::from_secs(1_800);
         for hostile in 0..self.hostiles.len() {
             if let Some(link) = self.hostiles[hostile].link.take() {

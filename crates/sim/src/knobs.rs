@@ -35,6 +35,16 @@ pub struct Faults {
     pub panic: u64,
     /// The administrator does something.
     pub meddle: u64,
+    /// The disk answers nothing for a while.
+    pub disk_stall: u64,
+    /// The disk is full for a while.
+    pub disk_full: u64,
+    /// A sync fails, and the server ends for it.
+    pub sync_fails: u64,
+    /// A row rots while the server is down, in a thousand crashes.
+    pub rot: u64,
+    /// The server dies in the middle of its start, in a thousand starts.
+    pub crash_in_start: u64,
 }
 
 /// All that a seed decides in advance.
@@ -56,6 +66,8 @@ pub struct Knobs {
     pub mailbox_us: u64,
     /// Time between two wishes of a player.
     pub wish_us: u64,
+    /// The real engine is under the store.
+    pub engine: bool,
     /// The faults.
     pub faults: Faults,
     /// The hub's settings.
@@ -83,7 +95,13 @@ impl Knobs {
             twin: fault(4),
             panic: fault(12),
             meddle: fault(6),
+            disk_stall: fault(4),
+            disk_full: fault(4),
+            sync_fails: fault(4),
+            rot: fault(600),
+            crash_in_start: fault(700),
         };
+        let engine = rng.per_mille(120);
         Self {
             players: rng.range(2, 7),
             twins: rng.below(3),
@@ -93,6 +111,7 @@ impl Knobs {
             commit_us: *rng.pick(&[10, 3_000, 20_000, 200_000]),
             mailbox_us: *rng.pick(&[1, 100, 5_000]),
             wish_us: *rng.pick(&[10_000, 50_000, 200_000]),
+            engine,
             faults,
             hub,
         }

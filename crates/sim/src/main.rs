@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use clap::Parser;
 use rejoin_core::mark::Mark;
+use rejoin_sim::disk::STRIKES;
 use rejoin_sim::run::{Options, Report, play};
 use rejoin_sim::shrink;
 
@@ -45,6 +46,7 @@ struct Total {
     commits: u64,
     simulated_us: u64,
     marks: BTreeMap<Mark, u64>,
+    struck: BTreeMap<&'static str, u64>,
     failed: Vec<Report>,
 }
 
@@ -59,6 +61,9 @@ impl Total {
         self.simulated_us += report.simulated_us;
         for (mark, hits) in &report.marks {
             *self.marks.entry(*mark).or_default() += hits;
+        }
+        for (name, count) in &report.struck {
+            *self.struck.entry(name).or_default() += count;
         }
         if !report.violations.is_empty() {
             self.failed.push(report);
@@ -86,12 +91,15 @@ fn main() -> ExitCode {
         total.reports,
     );
     let demand = args.marks.unwrap_or(args.seconds.is_some_and(|seconds| seconds >= 60));
-    let missed = print_marks(&total.marks, demand);
+    let missed = print_marks(&total.marks, demand) + print_strikes(&total.struck, demand);
     for report in total.failed.iter().take(3) {
         print_failure(report);
     }
     let violations: usize = total.failed.iter().map(|report| report.violations.len()).sum();
-    println!("{violations} violations, {missed} of {} marks not hit", Mark::ALL.len());
+    println!(
+        "{violations} violations, {missed} of {} marks not hit",
+        Mark::ALL.len() + STRIKES.len()
+    );
     let failed = violations > 0 || (demand && missed > 0);
     ExitCode::from(u8::from(failed))
 }
@@ -153,6 +161,22 @@ fn print_marks(hits: &BTreeMap<Mark, u64>, all: bool) -> usize {
     }
     if !missed.is_empty() {
         println!("not hit: {}", missed.join(", "));
+    }
+    missed.len()
+}
+
+/// What went wrong on disks and in crashes; how many kinds of it were not seen.
+fn print_strikes(struck: &BTreeMap<&'static str, u64>, all: bool) -> usize {
+    let count = |name: &str| struck.get(name).copied().unwrap_or_default();
+    if all {
+        println!("disks and crashes:");
+        for name in STRIKES {
+            println!("  {name:<36}{:>9}", count(name));
+        }
+    }
+    let missed: Vec<&str> = STRIKES.iter().copied().filter(|name| count(name) == 0).collect();
+    if !missed.is_empty() {
+        println!("not struck: {}", missed.join(", "));
     }
     missed.len()
 }

@@ -3,13 +3,13 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use crate::disk::Disk;
 use rejoin_core::chance::Chance;
 use rejoin_core::hub::{Hub, Recovered};
 use rejoin_core::id::{OwnerEpoch, ZoneId};
 use rejoin_core::scope::ScopeId;
 use rejoin_core::time::{Time, WallTime};
 use rejoin_core::zone::{Durability, ZoneCore, ZoneInput, ZoneMachine, ZoneSpec, name_of};
-use rejoin_testkit::parts::disk::Disk;
 use rejoin_testkit::parts::rng::Rng;
 
 use crate::game::Book;
@@ -66,6 +66,20 @@ impl Node {
         self.boot_at.saturating_add(time.0)
     }
 
+    /// A start that died after it had opened a few scopes.
+    pub fn stumble(&mut self, rng: &mut Rng) {
+        let scopes = self.disk.scopes();
+        let count = rng.below(scopes.len() as u64 + 1) as usize;
+        for scope in scopes.into_iter().take(count) {
+            // One that is damaged is found by whoever opens it first.
+            if self.disk.open(scope, rng).is_err() {
+                self.disk.strike("a damaged scope was set aside");
+            }
+        }
+        self.disk.strike("crash while scopes were opened");
+        self.disk.crash(rng);
+    }
+
     /// Starts the process from what the disk holds; says which sessions could not be read.
     pub fn boot(&mut self, now: u64, knobs: &Knobs, rng: &mut Rng) -> Vec<String> {
         self.incarnation += 1;
@@ -73,20 +87,17 @@ impl Node {
         self.stalled_until = 0;
         self.hub_wake = None;
         self.crash_in = None;
-        let mut recovered =
-            Recovered { hub: self.disk.open(ScopeId::Hub, rng), ..Default::default() };
-        for scope in self.disk.scopes() {
-            match scope {
-                ScopeId::Hub => {}
-                ScopeId::Session(id) => {
-                    recovered.sessions.push((id, self.disk.open(scope, rng)));
-                }
-                ScopeId::Player(id) => recovered.players.push((id, self.disk.open(scope, rng))),
+        let hub = self.disk.open(ScopeId::Hub, rng).expect("it does not rot");
+        let mut recovered = Recovered { hub, ..Default::default() };
+        let scopes = self.disk.scopes();
+        for scope in scopes.into_iter().filter(|scope| *scope != ScopeId::Hub) {
+            match (scope, self.disk.open(scope, rng)) {
+                (ScopeId::Session(id), Ok(opened)) => recovered.sessions.push((id, opened)),
+                (ScopeId::Player(id), Ok(opened)) => recovered.players.push((id, opened)),
                 // The zone's own opening raises its owner again; here only its name is wanted.
-                ScopeId::Zone(_) => {
-                    let opened = self.disk.open(scope, rng);
-                    recovered.zones.extend(name_of(&opened.rows));
-                }
+                (ScopeId::Zone(_), Ok(opened)) => recovered.zones.extend(name_of(&opened.rows)),
+                (ScopeId::Hub, _) => {}
+                (_, Err(_)) => self.disk.strike("a damaged scope was set aside"),
             }
         }
         let wall = WallTime(EPOCH_MS + now / 1_000);
@@ -110,7 +121,10 @@ impl Node {
         if spec.config.durability == Durability::Memory {
             self.disk.mark_fleeting(id);
         }
-        let opened = self.disk.open(ScopeId::Zone(id), rng);
+        // One that has rotted meanwhile is set aside, and begins anew.
+        let scope = ScopeId::Zone(id);
+        let opened = self.disk.open(scope, rng).or_else(|_| self.disk.open(scope, rng));
+        let opened = opened.unwrap_or_default();
         let chance = Chance::from_seed(rng.seed());
         let time = self.time(now);
         let machine: Box<dyn ZoneMachine> = match spec.name.kind.as_str() {

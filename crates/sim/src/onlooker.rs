@@ -13,6 +13,8 @@ use crate::world::World;
 
 /// What one step may give out at most: a burst to everybody.
 const STEP_OUTPUTS: usize = 4_096;
+/// How long a disk that stalls or is full keeps a commit waiting, with all that comes on top.
+const DISK_DELAY_US: u64 = 11_000_000;
 
 impl World {
     /// Looks at a frame that the server puts on a connection.
@@ -99,7 +101,11 @@ impl World {
         let since = dropped.max(self.watch.ready_at).max(self.node.boot_at);
         // Drop and end are told once they are committed, and a stall that is too short to count as
         // one can delay that: give or take both.
-        let slack = self.knobs.commit_us * 2 + self.knobs.hub.stall.as_micros() as u64;
+        let mut slack = self.knobs.commit_us * 2 + self.knobs.hub.stall.as_micros() as u64;
+        let faults = &self.knobs.faults;
+        if faults.disk_stall > 0 || faults.disk_full > 0 {
+            slack += DISK_DELAY_US;
+        }
         let held = self.now - since + slack;
         if held < least {
             let text = format!("session {session} was held {held} us of {least}");

@@ -1,5 +1,6 @@
 //! Playing a seed from beginning to end, and what came of it.
 
+use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use rejoin_core::mark::{self, Mark};
@@ -45,6 +46,8 @@ pub struct Report {
     pub violations: Vec<Violation>,
     /// Marks and how often each was hit.
     pub marks: Vec<(Mark, u64)>,
+    /// What went wrong on disks and when the server crashed, and how often.
+    pub struck: BTreeMap<&'static str, u64>,
     /// What happened, in words.
     pub story: Vec<String>,
 }
@@ -85,6 +88,7 @@ pub fn play_with(seed: u64, options: Options, change: impl FnOnce(&mut World)) -
         trace: *world.trace.finalize().as_bytes(),
         violations: std::mem::take(&mut world.watch.found),
         marks: mark::take(),
+        struck: std::mem::take(&mut world.node.disk.struck),
         story: world.story.take().unwrap_or_default(),
     }
 }

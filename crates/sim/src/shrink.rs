@@ -18,6 +18,16 @@ pub enum Less {
     MidCrashes,
     /// The server never stands still.
     Stalls,
+    /// The disk never stands still.
+    DiskStalls,
+    /// There is always room.
+    FullDisks,
+    /// No sync fails.
+    FailedSyncs,
+    /// Nothing rots.
+    Rot,
+    /// No start is interrupted.
+    Stumbles,
     /// No client stands still.
     Freezes,
     /// No client forgets.
@@ -36,7 +46,7 @@ pub enum Less {
     Time,
 }
 
-const ALL: [Less; 13] = [
+const ALL: [Less; 18] = [
     Less::Time,
     Less::Hostiles,
     Less::Meddling,
@@ -45,6 +55,11 @@ const ALL: [Less; 13] = [
     Less::Twins,
     Less::Freezes,
     Less::Stalls,
+    Less::DiskStalls,
+    Less::FullDisks,
+    Less::FailedSyncs,
+    Less::Rot,
+    Less::Stumbles,
     Less::MidCrashes,
     Less::HalfOpen,
     Less::Crashes,
@@ -119,6 +134,11 @@ fn take(world: &mut World, less: Less) {
         Less::Crashes => faults.crash = 0,
         Less::MidCrashes => faults.crash_mid = 0,
         Less::Stalls => faults.stall = 0,
+        Less::DiskStalls => faults.disk_stall = 0,
+        Less::FullDisks => faults.disk_full = 0,
+        Less::FailedSyncs => faults.sync_fails = 0,
+        Less::Rot => faults.rot = 0,
+        Less::Stumbles => faults.crash_in_start = 0,
         Less::Freezes => faults.freeze = 0,
         Less::Reloads => faults.reload = 0,
         Less::Twins => faults.twin = 0,

@@ -7,6 +7,7 @@ use rejoin_testkit::parts::queue::{Planned, Queue};
 use rejoin_testkit::parts::rng::Rng;
 
 use crate::check::Watch;
+use crate::disk::Disk;
 use crate::event::Event;
 use crate::game;
 use crate::hostile::Hostile;
@@ -78,13 +79,15 @@ impl World {
                 players.push(player);
             }
         }
+        let disk = if knobs.engine { Disk::with_engine() } else { Disk::default() };
+        let node = Node { disk, ..Node::default() };
         let hostiles = (0..knobs.hostiles).map(|_| Hostile::default()).collect();
         Self {
             rng,
             knobs,
             now: 1_000,
             queue: Queue::default(),
-            node: Node::default(),
+            node,
             links: Default::default(),
             last_link: 0,
             players,
@@ -155,8 +158,12 @@ impl World {
             Event::ToZone { zone, owner, message, .. } => {
                 self.zone(zone, ZoneInput::FromHub(owner, *message));
             }
-            Event::OpenZone { spec, .. } => {
+            Event::OpenZone { incarnation, spec } => {
                 let id = spec.id;
+                if self.opens_later(&spec) {
+                    let wait = self.node.disk.full_until - self.now + self.rng.below(300_000);
+                    return self.plan(wait, Event::OpenZone { incarnation, spec });
+                }
                 self.tell(|| format!("open {:?}", spec.name));
                 self.node.open_zone(self.now, *spec, &mut self.rng);
                 self.drain_zone(id);

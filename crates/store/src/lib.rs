@@ -13,6 +13,8 @@ pub mod embedded;
 pub mod faulty;
 pub mod memory;
 pub mod outcome;
+#[cfg(all(feature = "contract", feature = "embedded"))]
+pub mod platter;
 pub mod print;
 
 use rejoin_core::scope::{Batch, Opened, ScopeId};

@@ -148,10 +148,13 @@ impl World {
         self.plan(1, Event::ServerClosed { link });
     }
 
-    /// The client closes: what it said before still arrives.
+    /// The client closes: what it said before still arrives. On a dead link nobody hears of it.
     pub(crate) fn hang_up(&mut self, link: u64) {
         let Some(line) = self.lines.get_mut(&link) else { return };
         line.client_open = false;
+        if line.dead {
+            return;
+        }
         let at = line.up_at.max(self.now) + 1;
         self.queue.push(at, Event::ServerClosed { link });
     }

@@ -133,7 +133,7 @@ fn a_silent_cut_is_noticed_by_silence_and_a_long_one_ends_the_hold() {
     world.run(Duration::from_secs(2));
     assert!(world.sessions().is_empty(), "nobody came back in time");
     world.connect(ann);
-    world.step();
+    world.run_until("she is back", |world| world.is_connected(ann));
     assert_eq!(world.rung(ann), Some(Rung::New));
 }
 

@@ -52,7 +52,7 @@ const RULES: &[Rule] = &[
     },
     Rule {
         package: "rejoin-server",
-        ours: &["rejoin-wire", "rejoin-core", "rejoin-store"],
+        ours: &["rejoin-wire", "rejoin-core", "rejoin-relay", "rejoin-store"],
         ours_in_tests: &[],
         outside: None,
     },

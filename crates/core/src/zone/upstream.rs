@@ -150,8 +150,8 @@ impl<Z: Zone> ZoneCore<Z> {
             return;
         };
         hit(Mark::CallAnswered);
+        // Also of a game that keeps cells and changes none: the call is closed.
         self.room.dirty.any = true;
-        self.room.dirty.members.insert(session);
         let answer = value_of::<Z::In>(message).map_err(|_| CallFailed::BadPayload);
         self.step(now, Some((session, 0)), |game, ctx| {
             game.on_answer(ctx, session, open.key, answer);

@@ -66,6 +66,25 @@ fn an_answer_that_is_committed_is_not_asked_for_again() {
 }
 
 #[test]
+fn a_call_to_a_native_session_crosses_a_crash_and_its_asker_learns_how_it_ended() {
+    for answered in [false, true] {
+        let mut desk = Desk::plain();
+        let npc = start(&mut desk, "plaza");
+        desk.command(Command::Say(npc, text("call ready?")));
+        desk.crash();
+        desk.restart();
+        told(&mut desk);
+        if answered {
+            desk.command(Command::Answer(npc, CallId(1), text("yes")));
+            assert_eq!(told(&mut desk), ["answer ready? yes"]);
+        }
+        desk.wait(2_000);
+        let late = if answered { vec![] } else { vec!["answer ready? Timeout"] };
+        assert_eq!(told(&mut desk), late);
+    }
+}
+
+#[test]
 fn a_native_session_is_sent_to_and_asked_from_outside() {
     let mut desk = Desk::plain();
     for kind in ["plaza", "memory"] {

@@ -1,18 +1,18 @@
 //! `rejoin serve`: the server on its sockets, until it is told to stop.
 
+use std::io::IsTerminal;
 use std::net::SocketAddr;
 
 use rejoin::hub::HubConfig;
-use rejoin::server::{AdminConfig, ServerBuilder, SightConfig, WebConfig, relay};
+use rejoin::server::{AdminConfig, ServerBuilder, SightConfig, WebConfig, Webhook, relay};
 use rejoin::store::Embedded;
-use rejoin::zone;
 use rejoin_arena::Arena;
 use tokio::net::TcpListener;
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
-use super::settings::{Durability, Settings};
+use super::settings::Settings;
 use super::{Failure, control};
 
 /// What a browser shows at the players' door.
@@ -38,6 +38,8 @@ fn start_log(settings: &Settings) -> Result<(), Failure> {
         filter = filter.with_target(FRAMES, LevelFilter::DEBUG);
     }
     let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr);
+    // Colours are for people; a file or a pipe gets plain text.
+    let lines = lines.with_ansi(std::io::stderr().is_terminal());
     let registry = tracing_subscriber::registry().with(filter);
     let started = if settings.log_json {
         registry.with(lines.json()).try_init()
@@ -56,16 +58,12 @@ async fn serve(settings: &Settings) -> Result<(), Failure> {
     let at = |listener: &TcpListener, asked| listener.local_addr().unwrap_or(asked);
     let (players_at, admin_at) = (at(&players, settings.listen), at(&admin, settings.admin_listen));
 
-    let durability = match settings.relay_durability {
-        Durability::Memory => zone::Durability::Memory,
-        Durability::Session => zone::Durability::Session,
-        Durability::Full => zone::Durability::Full,
-    };
-    let relay_config = zone::ZoneConfig { durability, ..relay::config() };
     let builder = ServerBuilder::new()
         .config(hub_config(settings, players_at))
         .sight(SightConfig { addresses: settings.log_addresses, ..SightConfig::default() });
-    let mut builder = builder.zone(relay::KIND, relay_config, || relay::Relay);
+    let relay = settings.relay.clone();
+    let mut builder =
+        builder.zone(relay::KIND, relay.zone(), move || relay::Relay::new(relay.clone()));
     let has_arena = settings.has_arena(players_at);
     if has_arena {
         builder = builder.zone(rejoin_arena::KIND, rejoin_arena::config(), Arena::default);
@@ -75,9 +73,16 @@ async fn serve(settings: &Settings) -> Result<(), Failure> {
         control = control::listen(data, store.snapshots());
         builder = builder.store(store);
     }
+    if let Some(admission) = &settings.admission {
+        let hook = Webhook::new(&admission.url, admission.secret.as_deref());
+        builder =
+            builder.admission(hook.map_err(|error| Failure::new(format!("[admission]: {error}")))?);
+    }
     let server = builder.start().map_err(|error| Failure::new(error.to_string()))?;
     let web = WebConfig {
         origins: settings.origins.clone(),
+        trusted_proxies: settings.trusted_proxies.clone(),
+        forwarded_header: settings.forwarded_header,
         page: Some(PAGE.replace("{address}", &players_at.to_string())),
         pages: if has_arena { rejoin_arena::pages() } else { vec![rejoin_arena::closed_page()] },
         ..WebConfig::default()

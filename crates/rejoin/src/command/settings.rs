@@ -1,15 +1,19 @@
 //! The settings of `rejoin serve`: the command line goes before the environment, that before
 //! `rejoin.toml`, and that before the defaults. A key that is not known is refused by name and line.
 
+mod zones;
+
 use std::fmt;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
-use rejoin::server::Addresses;
-use serde::Deserialize;
+use rejoin::server::relay::RelayConfig;
+use rejoin::server::{AddressBlock, Addresses, ForwardedHeader, Webhook};
+use serde::{Deserialize, Deserializer};
 
+use self::zones::ZonesFile;
 use super::Failure;
 
 /// Read when it is there and no other is named.
@@ -64,33 +68,53 @@ struct File {
     stop_within_s: Option<u64>,
     #[serde(default)]
     zone: ZonesFile,
+    #[serde(default, deserialize_with = "blocks")]
+    trusted_proxies: Option<Vec<AddressBlock>>,
+    forwarded_header: Option<HeaderName>,
+    admission: Option<AdmissionFile>,
     #[serde(default)]
     admin: AdminFile,
     #[serde(default)]
     log: LogFile,
 }
 
-/// Settings by kind of zone.
-#[derive(Deserialize, Clone, PartialEq, Debug, Default)]
-#[serde(deny_unknown_fields)]
-struct ZonesFile {
-    #[serde(default)]
-    relay: ZoneFile,
+/// In which header trusted proxies name their clients.
+#[derive(Deserialize, Clone, Copy, PartialEq, Debug, Default)]
+#[serde(rename_all = "kebab-case")]
+enum HeaderName {
+    #[default]
+    XForwardedFor,
+    Forwarded,
 }
 
-#[derive(Deserialize, Clone, PartialEq, Debug, Default)]
+/// Who is asked about every login.
+#[derive(Deserialize, Clone, PartialEq)]
 #[serde(deny_unknown_fields)]
-struct ZoneFile {
-    durability: Option<Durability>,
+pub(crate) struct AdmissionFile {
+    #[serde(deserialize_with = "hook_url")]
+    pub(crate) url: String,
+    pub(crate) secret: Option<String>,
 }
 
-/// What a zone keeps through a crash, as the file says it.
-#[derive(Deserialize, Clone, Copy, PartialEq, Eq, Debug)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum Durability {
-    Memory,
-    Session,
-    Full,
+/// Without the secret.
+impl fmt::Debug for AdmissionFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "AdmissionFile({:?})", self.url)
+    }
+}
+
+/// Looked at when it is read, so that the error names its line.
+fn hook_url<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
+    let url = String::deserialize(from)?;
+    Webhook::new(&url, None).map_err(serde::de::Error::custom)?;
+    Ok(url)
+}
+
+/// Read one by one, so that the error names the one that is wrong.
+fn blocks<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Vec<AddressBlock>>, D::Error> {
+    let texts = Vec::<String>::deserialize(from)?;
+    let parsed = texts.iter().map(|text| text.parse().map_err(serde::de::Error::custom));
+    parsed.collect::<Result<_, _>>().map(Some)
 }
 
 #[derive(Deserialize, Clone, PartialEq, Debug, Default)]
@@ -141,8 +165,11 @@ pub(crate) struct Settings {
     /// None: the names of this machine's own loopback.
     pub(crate) server_names: Option<Vec<String>>,
     pub(crate) origins: Vec<String>,
-    pub(crate) relay_durability: Durability,
+    pub(crate) relay: RelayConfig,
     pub(crate) stop_within: Duration,
+    pub(crate) trusted_proxies: Vec<AddressBlock>,
+    pub(crate) forwarded_header: ForwardedHeader,
+    pub(crate) admission: Option<AdmissionFile>,
     pub(crate) log: String,
     pub(crate) log_json: bool,
     pub(crate) log_addresses: Addresses,
@@ -159,8 +186,6 @@ impl ServeArguments {
         let loopback = |port| SocketAddr::from(([127, 0, 0, 1], port));
         let memory = self.memory || (self.data.is_none() && file.memory == Some(true));
         let data = self.data.clone().or(file.data).unwrap_or_else(|| "./rejoin-data".into());
-        // Where nothing outlives the process, waiting for the store would gain nothing.
-        let relay = if memory { Durability::Memory } else { Durability::Full };
         let stop_within_s = self.stop_within_s.or(file.stop_within_s).unwrap_or(25);
         Ok(Settings {
             listen: self.listen.or(file.listen).unwrap_or_else(|| loopback(7400)),
@@ -171,8 +196,14 @@ impl ServeArguments {
             demo: self.demo || file.demo == Some(true),
             server_names: file.server_names,
             origins: file.origins.unwrap_or_default(),
-            relay_durability: file.zone.relay.durability.unwrap_or(relay),
+            relay: file.zone.relay.config(memory).map_err(Failure::new)?,
             stop_within: Duration::from_secs(stop_within_s),
+            trusted_proxies: file.trusted_proxies.unwrap_or_default(),
+            forwarded_header: match file.forwarded_header.unwrap_or_default() {
+                HeaderName::XForwardedFor => ForwardedHeader::XForwardedFor,
+                HeaderName::Forwarded => ForwardedHeader::Forwarded,
+            },
+            admission: file.admission,
             log: self.log.clone().or(file.log.filter).unwrap_or_else(|| "info".to_owned()),
             log_json: self.log_json || file.log.json == Some(true),
             log_addresses: file.log.addresses.map(Addresses::from).unwrap_or_default(),
@@ -218,12 +249,18 @@ impl fmt::Display for Settings {
         }
         writeln!(f, "origins = {:?}", self.origins)?;
         writeln!(f, "stop_within_s = {}", self.stop_within.as_secs())?;
-        let durability = match self.relay_durability {
-            Durability::Memory => "memory",
-            Durability::Session => "session",
-            Durability::Full => "full",
-        };
-        writeln!(f, "\n[zone.relay]\ndurability = {durability:?}")?;
+        let proxies: Vec<_> = self.trusted_proxies.iter().map(ToString::to_string).collect();
+        writeln!(f, "trusted_proxies = {proxies:?}")?;
+        if self.forwarded_header == ForwardedHeader::Forwarded {
+            writeln!(f, "forwarded_header = \"forwarded\"")?;
+        }
+        zones::show(&self.relay, f)?;
+        if let Some(AdmissionFile { url, secret }) = &self.admission {
+            writeln!(f, "\n[admission]\nurl = {url:?}")?;
+            if secret.is_some() {
+                writeln!(f, "# secret: set, not shown")?;
+            }
+        }
         writeln!(f, "\n[admin]\nlisten = \"{}\"", self.admin_listen)?;
         writeln!(f, "hosts = {:?}", self.admin_hosts)?;
         writeln!(f, "\n[log]\nfilter = {:?}\njson = {}", self.log, self.log_json)?;
@@ -250,6 +287,31 @@ mod tests {
     }
 
     #[test]
+    fn a_proxy_that_is_no_address_is_refused_by_name_and_line() {
+        let text = "dev = true\ntrusted_proxies = [\"10.0.0.0/8\", \"10.1.0.0/8\"]\n";
+        let wrong = parse(text).expect_err("bits beyond the mask");
+        assert!(wrong.starts_with("line 2: ") && wrong.contains("10.1.0.0/8"), "{wrong}");
+        let good = parse("trusted_proxies = [\"10.0.0.0/8\", \"::1\"]\n").expect("good");
+        let good = good.trusted_proxies.expect("two");
+        assert_eq!(good.iter().map(ToString::to_string).collect::<Vec<_>>(), ["10.0.0.0/8", "::1"]);
+        assert!(parse("forwarded_header = \"x-real-ip\"").is_err());
+        assert!(parse("forwarded_header = \"x-forwarded-for\"").is_ok());
+    }
+
+    #[test]
+    fn the_secret_of_the_admission_hook_is_not_shown() {
+        let file = parse("[admission]\nurl = \"http://a/\"\nsecret = \"s3cret\"").expect("good");
+        assert!(!format!("{file:?}").contains("s3cret"));
+        let mut settings = ServeArguments::default().settings().expect("the defaults are good");
+        settings.admission = file.admission;
+        let shown = settings.to_string();
+        assert!(shown.contains("http://a/") && !shown.contains("s3cret"), "{shown}");
+        assert!(parse(&shown).is_ok(), "{shown}");
+        let wrong = parse("[admission]\nurl = \"https://a/\"").expect_err("no TLS here");
+        assert!(wrong.starts_with("line 2: "), "{wrong}");
+    }
+
+    #[test]
     fn what_is_shown_can_be_read_again() {
         let arguments = ServeArguments { dev: true, ..ServeArguments::default() };
         let settings = arguments.settings().expect("the defaults are good");
@@ -259,7 +321,7 @@ mod tests {
         assert_eq!((file.dev, file.data), (Some(true), settings.data));
         assert_eq!(file.admin.hosts, Some(settings.admin_hosts));
         assert_eq!(file.log.addresses.map(Addresses::from), Some(settings.log_addresses));
-        assert_eq!(file.zone.relay.durability, Some(settings.relay_durability));
+        assert_eq!(file.zone.relay.config(false), Ok(settings.relay));
         assert_eq!(file.stop_within_s, Some(25));
     }
 
@@ -292,6 +354,6 @@ mod tests {
         assert!(!settings.dev);
         assert_eq!(settings.data.as_deref(), Some(Path::new("./rejoin-data")));
         assert_eq!(settings.stop_within, Duration::from_secs(25));
-        assert_eq!(settings.relay_durability, Durability::Full);
+        assert_eq!(settings.relay, RelayConfig::default());
     }
 }

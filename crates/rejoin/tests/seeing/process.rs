@@ -65,7 +65,13 @@ impl Serving {
         };
         let operators = word("operators");
         let operators = operators.trim_start_matches("http://").trim_end_matches('/').to_owned();
-        Self { child, players: word("players"), operators, said, log }
+        let serving = Self { child, players: word("players"), operators, said, log };
+        let end = std::time::Instant::now() + PATIENCE;
+        while serving.curl("curl -s http://127.0.0.1:7401/readyz").1 != "ready\n" {
+            assert!(std::time::Instant::now() < end, "never ready");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        serving
     }
 
     pub(crate) fn log(&self) -> String {
@@ -105,7 +111,8 @@ impl Serving {
 
     /// An answer of the operators' door, by curl.
     pub(crate) fn curl(&self, line: &str) -> (Option<i32>, String) {
-        let line = line.replace("127.0.0.1:7401", &self.operators);
+        let at = self.operators.replace("0.0.0.0", "127.0.0.1");
+        let line = line.replace("127.0.0.1:7401", &at);
         let output = Command::new("sh").args(["-c", &line]).output().expect("there is a shell");
         (output.status.code(), String::from_utf8_lossy(&output.stdout).into_owned())
     }

@@ -25,7 +25,7 @@ fn room<const N: usize>(world: &mut World, names: [&str; N]) -> [ClientId; N] {
     names.map(|name| {
         let who = world.client(name);
         world.run_until("it is in", |world| world.is_connected(who));
-        world.join(who, KIND, "room");
+        world.join_with(who, KIND, "room", "{}");
         world.run(SOON);
         who
     })
@@ -152,7 +152,7 @@ fn keys_are_shared_with_versions_and_seen_by_who_comes_later() {
 
     let cat = world.client("cat");
     world.run_until("cat is in", |world| world.is_connected(cat));
-    world.join(cat, KIND, "room");
+    world.join_with(cat, KIND, "room", "{}");
     world.run(SOON);
     let latest = world.client_events(cat).into_iter().find_map(|event| match event {
         ClientEvent::Joined { latest, .. } => Some(latest),
@@ -309,7 +309,7 @@ fn the_host_locks_kicks_hands_over_and_ends() {
     assert_eq!(ask(&mut world, ann, lead(Verb::Lock, None)), Fact::Done { version: None });
     let cat = world.client("cat");
     world.run_until("cat is connected", |world| world.is_connected(cat));
-    world.join(cat, KIND, "room");
+    world.join_with(cat, KIND, "room", "{}");
     world.run(SOON);
     let denied = |event: &ClientEvent| matches!(event, ClientEvent::Refused { .. });
     assert!(world.client_events(cat).iter().any(denied));
@@ -421,4 +421,43 @@ fn a_payload_that_is_no_order_is_refused_and_costs_nothing() {
     let refused = |event: &ClientEvent| matches!(event, ClientEvent::Refused { .. });
     assert!(world.client_events(ann).iter().any(refused));
     assert_eq!(world.heard::<Heard>(bob).len(), 1);
+}
+
+#[test]
+fn who_joins_without_a_payload_hears_only_what_is_said() {
+    let mut world = world(RelayConfig::default(), 11);
+    let [ann] = room(&mut world, ["ann"]);
+    let bob = world.client("bob");
+    world.run_until("bob is connected", |world| world.is_connected(bob));
+    world.join(bob, KIND, "room");
+    world.run(SOON);
+    world.cut(ann);
+    world.run(Duration::from_secs(3));
+    world.crash();
+    world.recover();
+    world.run(Duration::from_secs(5));
+    world.say(ann, send(To::Others, "with a header"));
+    world.run(SOON);
+    world.say(ann, body(Order::Bare, "bare"));
+    world.run(SOON);
+    let heard = world.heard::<Heard>(bob);
+    let ann_is = number(&world, ann);
+    assert_eq!(heard.len(), 2, "{heard:?}");
+    assert_eq!(heard[0].fact, Fact::Said { from: ann_is });
+    assert_eq!(heard[1].fact, Fact::Bare);
+    assert!(facts(&mut world, ann).iter().any(|fact| matches!(fact, Fact::Joined(_))));
+}
+
+#[test]
+fn a_join_that_asks_for_what_is_not_known_is_refused() {
+    let mut world = world(RelayConfig::default(), 12);
+    let ann = world.client("ann");
+    world.run_until("ann is connected", |world| world.is_connected(ann));
+    world.join_with(ann, KIND, "room", "{\"fact\":true}");
+    world.run(SOON);
+    let text = world.client_events(ann).into_iter().find_map(|event| match event {
+        ClientEvent::Refused { text, .. } => Some(text),
+        _ => None,
+    });
+    assert!(text.is_some_and(|text| text.contains("`fact`")));
 }

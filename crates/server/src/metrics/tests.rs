@@ -1,3 +1,5 @@
+//! The series are fixed, and each thing that is counted has its own.
+
 use rejoin_core::id::{ConnectionId, PlayerId, SessionId};
 
 use super::*;

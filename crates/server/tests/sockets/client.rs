@@ -23,7 +23,7 @@ pub(crate) struct Running {
 
 pub(crate) fn builder() -> ServerBuilder {
     let config = HubConfig { anonymous: true, ..HubConfig::default() };
-    ServerBuilder::new().config(config).zone(relay::KIND, relay::config(), || relay::Relay)
+    ServerBuilder::new().config(config).zone(relay::KIND, relay::config(), relay::Relay::default)
 }
 
 pub(crate) async fn start() -> Running {
@@ -36,8 +36,9 @@ pub(crate) async fn start_with(builder: ServerBuilder, web: WebConfig) -> Runnin
     let at = listener.local_addr().expect("it is bound");
     let listening = server.clone();
     tokio::spawn(async move { listening.listen(listener, web).await });
-    until("the server is ready", async || server.is_ready()).await;
-    Running { server, at }
+    let running = Running { server, at };
+    running.ready().await;
+    running
 }
 
 /// Waits until something holds.
@@ -62,18 +63,23 @@ impl Running {
         format!("ws://{}/play", self.at).into_client_request().expect("a good address")
     }
 
+    pub(crate) async fn ready(&self) {
+        until("the server is ready", async || self.server.is_ready()).await;
+    }
+
     pub(crate) async fn dial(&self) -> Client {
-        let (socket, _) = tokio_tungstenite::connect_async(self.request()).await.expect("let in");
+        self.dial_with(self.request()).await
+    }
+
+    pub(crate) async fn dial_with(&self, request: Request<()>) -> Client {
+        let (socket, _) = tokio_tungstenite::connect_async(request).await.expect("let in");
         Client { socket, welcome: Value::Null, seq: "0".into(), leg: "0".into() }
     }
 
     /// A client that has logged in.
     pub(crate) async fn anonymous(&self) -> Client {
         let mut client = self.dial().await;
-        client.hear("challenge").await;
-        client.say(hello(json!({"login": {"anonymous": {}}}))).await;
-        client.welcome = client.hear("welcome").await;
-        client.leg = client.welcome["leg"].as_str().unwrap_or("0").to_owned();
+        client.log_in().await;
         client
     }
 
@@ -116,6 +122,13 @@ pub(crate) fn hello(purpose: Value) -> Value {
 }
 
 impl Client {
+    pub(crate) async fn log_in(&mut self) {
+        self.hear("challenge").await;
+        self.say(hello(json!({"login": {"anonymous": {}}}))).await;
+        self.welcome = self.hear("welcome").await;
+        self.leg = self.welcome["leg"].as_str().unwrap_or("0").to_owned();
+    }
+
     pub(crate) async fn say(&mut self, frame: Value) {
         self.say_text(&frame.to_string()).await;
     }

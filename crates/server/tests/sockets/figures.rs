@@ -108,7 +108,7 @@ async fn ticks_are_counted() {
     use std::time::Duration;
     let tick = Some(Duration::from_millis(10));
     let config = ZoneConfig { tick, ..relay::config() };
-    let builder = crate::client::builder().zone("ticking", config, || relay::Relay);
+    let builder = crate::client::builder().zone("ticking", config, relay::Relay::default);
     let running = crate::client::start_with(builder, WebConfig::default()).await;
     let operator = running.operator().await;
     let mut ann = running.anonymous().await;

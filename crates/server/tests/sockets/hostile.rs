@@ -76,6 +76,25 @@ async fn unfinished_headers_are_closed_by_the_deadline() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn half_a_handshake_is_told_what_is_missing() {
+    let running = start().await;
+    for (half, status) in [
+        ("", "400"),
+        ("Connection: Upgrade\r\nUpgrade: websocket\r\n", "400"),
+        ("Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: eA==\r\n", "400"),
+    ] {
+        let mut socket = TcpStream::connect(running.at).await.expect("it listens");
+        let request = format!("GET /play HTTP/1.1\r\nHost: x\r\n{half}\r\n");
+        socket.write_all(request.as_bytes()).await.expect("open");
+        let mut answer = [0; 12];
+        let read = tokio::time::timeout(PATIENCE, socket.read_exact(&mut answer)).await;
+        read.expect("in time").expect("an answer");
+        assert_eq!(std::str::from_utf8(&answer), Ok(&*format!("HTTP/1.1 {status}")), "{half:?}");
+    }
+    running.server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn garbage_on_the_socket_harms_nobody() {
     let running = start().await;
     let mut ann = running.member("square").await;
@@ -100,10 +119,11 @@ async fn a_peer_that_never_reads_is_let_go_and_the_others_go_on() {
     // Wide enough that only the connection's own queue is in the way.
     let mut zone = rejoin_server::relay::config();
     (zone.ring_bytes_max, zone.window_bytes) = (128 << 20, 128 << 20);
-    let builder = builder()
-        .config(config)
-        .queue_limits(queue)
-        .zone("busy", zone, || rejoin_server::relay::Relay);
+    let builder = builder().config(config).queue_limits(queue).zone(
+        "busy",
+        zone,
+        rejoin_server::relay::Relay::default,
+    );
     let running = start_with(builder, WebConfig::default()).await;
     let join = json!({"join": {"kind": "busy", "name": "a", "create": true}});
     let mut deaf = running.anonymous().await;

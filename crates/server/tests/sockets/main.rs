@@ -5,6 +5,7 @@ mod agents;
 mod blocking;
 mod client;
 mod dialogue;
+mod doors;
 mod embedding;
 mod events;
 mod figures;

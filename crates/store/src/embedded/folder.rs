@@ -159,7 +159,7 @@ impl Folder {
         make: impl FnOnce(File, &str) -> Result<(), StoreError>,
     ) -> Result<Self, FolderError> {
         look(path)?;
-        fs::create_dir_all(path).map_err(system(path, "cannot be made"))?;
+        make_folder(path).map_err(system(path, "cannot be made"))?;
         let lock = take_lock(path)?;
         let id = match look(path)? {
             State::Ours => read_marker(path)?,
@@ -316,6 +316,18 @@ fn create(
         sync_folder(path).map_err(failed("cannot be synced"))?;
     }
     Ok(id)
+}
+
+/// What is kept is nobody else's to read.
+#[cfg(unix)]
+fn make_folder(path: &Path) -> io::Result<()> {
+    use std::os::unix::fs::DirBuilderExt;
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(path)
+}
+
+#[cfg(not(unix))]
+fn make_folder(path: &Path) -> io::Result<()> {
+    fs::create_dir_all(path)
 }
 
 #[cfg(unix)]

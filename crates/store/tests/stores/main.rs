@@ -3,6 +3,7 @@
 mod damage;
 mod faulty;
 mod folder;
+mod formats;
 
 mod embedded {
     fn fresh() -> (rejoin_store::Embedded, tempfile::TempDir) {

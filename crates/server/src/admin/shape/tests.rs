@@ -1,3 +1,5 @@
+//! Every kind of event has its shape, and the page tells of every field.
+
 use rejoin_core::event::{EndCause, Offence, Step};
 use rejoin_core::id::{ConnectionId, ObjectId, SessionId};
 
@@ -58,6 +60,17 @@ fn every_kind_is_shown_on_one_line_with_its_name() {
     assert_eq!(shown[0]["session"], "18446744073709551615");
     assert_eq!(shown[2]["reason"], "lost");
     assert_eq!(shown[8]["cause"], "hold_ended");
+}
+
+#[test]
+fn the_documented_numbers_are_the_defaults() {
+    let page = include_str!("../../../../../docs/OPERATIONS.md");
+    let admin = crate::admin::AdminConfig::default();
+    let sight = crate::sight::SightConfig::default();
+    assert_eq!((admin.event_readers_max, admin.heartbeat.as_secs()), (64, 15));
+    assert!(page.contains("At most 64 readers") && page.contains("comes every 15 s"));
+    assert_eq!((sight.journal_events, sight.addresses.label()), (4_096, "hash"));
+    assert!(page.contains("The last 4,096 events") && page.contains("`\"hash\"` (the default"));
 }
 
 #[test]

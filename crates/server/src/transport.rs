@@ -1,0 +1,249 @@
+//! What every transport is to the server: messages in, messages and one last word out, each waiting
+//! for the other side when that is slow. This half of a connection is the same for all of them:
+//! one task that reads, decodes and hands frames to the hub, and takes frames from the connection's
+//! queue and writes as many as wait at once.
+//!
+//! Nothing here decides anything: whatever is wrong with a frame is told to the hub as such.
+
+use std::future::{Ready, ready};
+use std::net::IpAddr;
+use std::pin::Pin;
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::future::Either;
+use rejoin_core::hub::HubInput;
+use rejoin_core::id::ConnectionId;
+use rejoin_core::session::Serializer;
+use rejoin_wire::v1::{CloseCode, client_frame};
+use rejoin_wire::{DecodeError, Encoding, Limits, SharedFrame, decode_client};
+use tokio::sync::mpsc::error::TrySendError;
+use tokio::time::{sleep, timeout};
+
+use crate::clock::Clock;
+use crate::lines::{LineState, Outgoing, Outlet};
+use crate::mailbox::{Mail, OuterDoor};
+use crate::metrics::Transport;
+use crate::server::Server;
+use crate::sight::Sight;
+
+/// How long a connection that was told its last word has to take it, and to close its end.
+const LINGER: Duration = Duration::from_secs(2);
+/// Frames that are written together when they wait.
+const FRAMES_PER_FLUSH: usize = 64;
+
+/// What came in.
+pub(crate) enum Heard {
+    /// One message: one frame, if it is one.
+    Message(Bytes),
+    /// The peer broke the transport's own rules; nothing more can be read.
+    Broken(DecodeError),
+    /// The peer is gone.
+    Gone,
+}
+
+/// The peer cannot be written to any more.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Gone;
+
+/// The half of a transport that is read. A message over the size it was opened with is never given
+/// out: it is [`Heard::Broken`] as too large.
+pub(crate) trait Source: Send {
+    /// The next message. May be dropped and asked again without losing one.
+    fn next(&mut self) -> impl Future<Output = Heard> + Send;
+}
+
+/// The half of a transport that is written to. It waits while the peer does not read.
+pub(crate) trait Sink: Send {
+    /// Writes one message, perhaps not at once.
+    fn feed(&mut self, message: Bytes) -> impl Future<Output = Result<(), Gone>> + Send;
+    /// All that was fed is on its way.
+    fn flush(&mut self) -> impl Future<Output = Result<(), Gone>> + Send;
+    /// Says the last word, and why.
+    fn close(&mut self, code: CloseCode) -> impl Future<Output = Result<(), Gone>> + Send;
+}
+
+/// Who is at the other end.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Peer {
+    /// Which kind of link this is.
+    pub(crate) transport: Transport,
+    /// None: it is in this process.
+    pub(crate) address: Option<IpAddr>,
+}
+
+/// Serves one connection until it is over.
+pub(crate) async fn serve(
+    mut source: impl Source,
+    mut sink: impl Sink,
+    encoding: Encoding,
+    peer: Peer,
+    server: Server,
+) {
+    let shared = &server.0;
+    let (connection, mut outlet) = shared.lines.open(peer);
+    shared.sight.opened(&outlet.state.seen, peer);
+    let serializer = match encoding {
+        Encoding::Protobuf => Serializer::Protobuf,
+        Encoding::Json => Serializer::Json,
+    };
+    if tell(&shared.outer, HubInput::Opened { connection, serializer }).await {
+        let state = outlet.state.clone();
+        let reader = Reader {
+            connection,
+            encoding,
+            limits: shared.limits,
+            clock: shared.clock,
+            hub: &shared.outer,
+            state: &state,
+            sight: &shared.sight,
+        };
+        let reading = reader.run(&mut source);
+        tokio::pin!(reading);
+        tokio::select! {
+            () = &mut reading => {}
+            () = write(&mut sink, &mut outlet, encoding, (connection, &shared.sight)) => {
+                // What the peer still sends is read: a socket closed over unread bytes is reset, and
+                // our last words with it. One that does not read needs no such care.
+                if !state.is_overflowed() {
+                    let _ = Box::pin(timeout(LINGER, reading)).await;
+                }
+            }
+        }
+    }
+    shared.lines.remove(connection);
+    shared.sight.closed(connection, &outlet.state);
+    let code = outlet.state.is_overflowed().then_some(CloseCode::TooSlow);
+    tell(&shared.outer, HubInput::Closed { connection, code }).await;
+}
+
+/// Hands something to the hub; false: it has ended. What must wait does so on the heap, because it
+/// rarely has to and every connection would carry the room for it.
+fn tell(
+    hub: &OuterDoor,
+    input: HubInput,
+) -> Either<Ready<bool>, Pin<Box<dyn Future<Output = bool> + Send + '_>>> {
+    match hub.try_send(Mail::Input(input)) {
+        Ok(()) => Either::Left(ready(true)),
+        Err(TrySendError::Closed(_)) => Either::Left(ready(false)),
+        Err(TrySendError::Full(mail)) => {
+            Either::Right(Box::pin(async move { hub.send(mail).await.is_ok() }))
+        }
+    }
+}
+
+/// The half that reads.
+struct Reader<'a> {
+    connection: ConnectionId,
+    encoding: Encoding,
+    limits: Limits,
+    clock: Clock,
+    hub: &'a OuterDoor,
+    state: &'a LineState,
+    sight: &'a Sight,
+}
+
+impl Reader<'_> {
+    /// Reads until the peer is gone or breaks the transport's own rules.
+    async fn run(self, source: &mut impl Source) {
+        let mut limits = self.limits.before_hello();
+        loop {
+            let pause = self.state.pause(self.clock);
+            if !pause.is_zero() {
+                Box::pin(sleep(pause)).await;
+            }
+            let bytes = match source.next().await {
+                Heard::Message(bytes) => bytes,
+                Heard::Broken(error) => return Box::pin(self.broken(error)).await,
+                Heard::Gone => return,
+            };
+            let len = bytes.len();
+            let is_shown = self.sight.received(self.connection, &self.state.seen, len);
+            let shown = is_shown.then(|| bytes.clone());
+            let frame = decode_client(self.encoding, bytes, &limits);
+            if let Some(bytes) = shown {
+                self.sight.show_received(&self.state.seen, &frame, &bytes);
+            }
+            if let Ok(frame) = &frame
+                && matches!(frame.frame, Some(client_frame::Frame::Hello(_)))
+            {
+                limits = self.limits;
+            }
+            let connection = self.connection;
+            if !tell(self.hub, HubInput::Received { connection, frame, bytes: len }).await {
+                return;
+            }
+        }
+    }
+
+    /// The transport gave up on the bytes: the connection stays until the hub's farewell is out.
+    async fn broken(&self, error: DecodeError) {
+        let connection = self.connection;
+        let input = HubInput::Received { connection, frame: Err(error), bytes: 0 };
+        if tell(self.hub, input).await {
+            let _ = timeout(LINGER, self.state.ending()).await;
+            // The writer ends first and this half is then dropped.
+            sleep(LINGER).await;
+        }
+    }
+}
+
+/// The half that writes, until the last word is out or the peer cannot be written to.
+async fn write(
+    sink: &mut impl Sink,
+    outlet: &mut Outlet,
+    encoding: Encoding,
+    seen_by: (ConnectionId, &Sight),
+) {
+    let state = outlet.state.clone();
+    let ended = async {
+        state.ending().await;
+        if !state.is_overflowed() {
+            Box::pin(sleep(LINGER)).await;
+        }
+    };
+    let all_written = tokio::select! {
+        written = write_queue(sink, outlet, encoding, seen_by) => written,
+        () = ended => false,
+    };
+    if !all_written && state.is_overflowed() {
+        // The peer does not read: most likely this is not heard either.
+        let _ = Box::pin(timeout(LINGER / 10, sink.close(CloseCode::TooSlow))).await;
+    }
+}
+
+async fn write_queue(
+    sink: &mut impl Sink,
+    outlet: &mut Outlet,
+    encoding: Encoding,
+    (connection, sight): (ConnectionId, &Sight),
+) -> bool {
+    while let Some(first) = outlet.queue.recv().await {
+        let mut next = Some(first);
+        let mut more = FRAMES_PER_FLUSH;
+        while let Some(outgoing) = next {
+            let frame = match outgoing {
+                Outgoing::Frame(frame) => frame,
+                Outgoing::Close(code) => return Box::pin(sink.close(code)).await.is_ok(),
+            };
+            outlet.state.written(frame.len());
+            let Some(message) = encoded(&frame, encoding) else { return false };
+            sight.sent(connection, &outlet.state.seen, &frame, &message);
+            if sink.feed(message).await.is_err() {
+                return false;
+            }
+            more -= 1;
+            next = if more > 0 { outlet.queue.try_recv().ok() } else { None };
+        }
+        if sink.flush().await.is_err() {
+            return false;
+        }
+    }
+    true
+}
+
+/// The frame in its connection's encoding; none if it cannot be written, which is our own fault.
+fn encoded(frame: &SharedFrame, encoding: Encoding) -> Option<Bytes> {
+    let bytes = frame.bytes(encoding);
+    bytes.inspect_err(|error| tracing::error!(%error, "a frame could not be written")).ok()
+}

@@ -1,0 +1,44 @@
+//! One contract for every transport: framing, back-pressure, close codes, bounds and endings. Each
+//! case is written once and run on all of them, in both encodings; a new transport joins by an
+//! implementation of [`dial::Transport`] and a line here.
+
+mod cases;
+mod dial;
+mod speaker;
+
+/// Runs every case on a transport.
+macro_rules! contract {
+    ($name:ident, $transport:expr, $($case:ident,)*) => {
+        mod $name {
+            $(
+                #[tokio::test(flavor = "multi_thread")]
+                async fn $case() {
+                    for encoding in crate::dial::ENCODINGS {
+                        crate::cases::$case($transport, encoding).await;
+                    }
+                }
+            )*
+        }
+    };
+}
+
+macro_rules! for_every_transport {
+    ($($case:ident,)*) => {
+        contract!(websocket, crate::dial::Web, $($case,)*);
+        contract!(local, crate::dial::InProcess, $($case,)*);
+    };
+}
+
+for_every_transport! {
+    one_message_is_one_frame_and_order_holds,
+    the_largest_message_fits_and_one_byte_more_is_too_large,
+    garbage_is_malformed_and_harms_nobody_else,
+    a_stranger_has_less_room_than_a_guest,
+    nothing_said_is_closed_by_the_handshake_deadline,
+    who_never_reads_is_let_go_as_too_slow,
+    who_reads_late_still_hears_everything,
+    a_greedy_sender_is_slowed_down_and_loses_nothing,
+    the_code_of_every_ending_reaches_the_peer,
+    whoever_vanishes_leaves_nothing_but_a_held_session,
+    a_stop_tells_everybody_whatever_they_are_doing,
+}

@@ -1,0 +1,249 @@
+//! The server's store with time in it: a batch is submitted now and committed later, in order
+//! within its scope and in any order across scopes. A crash keeps, for each scope, what was
+//! committed and an arbitrary number of the batches that were on their way. In some worlds the real
+//! engine is underneath, on a disk that loses power in the middle of a write.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use rejoin_core::id::{OwnerEpoch, Revision, ZoneId};
+use rejoin_core::scope::{Batch, Change, Opened, ScopeId};
+use rejoin_store::platter::Platter;
+use rejoin_store::{Damaged, Embedded, Memory, Outcome, Store, StoreError};
+
+use rejoin_testkit::parts::rng::Rng;
+
+/// All that can go wrong on a disk, and what a crash can interrupt. A long run must see each.
+pub const STRIKES: &[&str] = &[
+    "a damaged scope was set aside",
+    "a scope rotted",
+    "a sync failed",
+    "crash while scopes were opened",
+    "crash with commits under way",
+    "crash within a join",
+    "crash within a transfer",
+    "crash within recovery",
+    "crash within the end of a session",
+    "room made on a full disk",
+    "the disk stalled",
+    "the disk was full",
+    "what was not synced is kept",
+    "what was not synced is lost",
+    "writes are torn",
+];
+
+/// What keeps the rows.
+enum Kept {
+    Memory(Memory),
+    /// The real engine; none between a crash and the next opening.
+    Engine(Platter, Option<Box<Embedded>>),
+}
+
+/// What came of the time of a commit.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Commit {
+    /// It is committed: tell.
+    Done,
+    /// There is nothing to tell.
+    Nothing,
+    /// There is no room: again later.
+    Full,
+}
+
+/// The store.
+pub struct Disk {
+    kept: Kept,
+    pending: BTreeMap<ScopeId, VecDeque<(Batch, u64)>>,
+    /// Scopes that end with their process, kept in memory whatever keeps the others.
+    fleeting: BTreeSet<ScopeId>,
+    passing: Memory,
+    /// Scopes whose rows have rotted: the next opening finds out.
+    rotten: BTreeSet<ScopeId>,
+    /// Nothing is committed before then.
+    pub stalled_until: u64,
+    /// There is no room before then.
+    pub full_until: u64,
+    /// Batches committed.
+    pub commits: u64,
+    /// What went wrong on this disk, and how often.
+    pub struck: BTreeMap<&'static str, u64>,
+}
+
+impl Default for Disk {
+    fn default() -> Self {
+        Self {
+            kept: Kept::Memory(Memory::default()),
+            pending: BTreeMap::new(),
+            fleeting: BTreeSet::new(),
+            passing: Memory::default(),
+            rotten: BTreeSet::new(),
+            stalled_until: 0,
+            full_until: 0,
+            commits: 0,
+            struck: BTreeMap::new(),
+        }
+    }
+}
+
+impl Disk {
+    /// A disk with the real engine on it.
+    #[must_use]
+    pub fn with_engine() -> Self {
+        Self { kept: Kept::Engine(Platter::default(), None), ..Self::default() }
+    }
+
+    /// Notes that something went wrong.
+    pub fn strike(&mut self, name: &'static str) {
+        debug_assert!(STRIKES.contains(&name), "{name}");
+        *self.struck.entry(name).or_default() += 1;
+    }
+
+    /// The store of a scope. The real engine is opened when it is first asked for.
+    fn store(&mut self, scope: ScopeId) -> &mut dyn Store {
+        if self.fleeting.contains(&scope) {
+            return &mut self.passing;
+        }
+        match &mut self.kept {
+            Kept::Memory(memory) => memory,
+            Kept::Engine(platter, store) => {
+                let open =
+                    || Box::new(platter.store().expect("the engine opens after a power cut"));
+                store.get_or_insert_with(open).as_mut()
+            }
+        }
+    }
+
+    /// Takes a batch; says when it will be committed.
+    pub fn submit(&mut self, now: u64, batch: Batch, most_us: u64, rng: &mut Rng) -> u64 {
+        let stalled_until = self.stalled_until;
+        let queue = self.pending.entry(batch.scope).or_default();
+        let earliest = queue.back().map_or(now, |(_, at)| *at).max(stalled_until);
+        let at = earliest.max(now + 1 + rng.below(most_us));
+        queue.push_back((batch, at));
+        at
+    }
+
+    /// The time of a commit has come.
+    pub fn commit(
+        &mut self,
+        now: u64,
+        scope: ScopeId,
+        owner: OwnerEpoch,
+        revision: Revision,
+    ) -> Commit {
+        let Some(queue) = self.pending.get(&scope) else { return Commit::Nothing };
+        let due = |batch: &Batch| batch.owner == owner && batch.revision <= revision;
+        let count = queue.iter().take_while(|(batch, _)| due(batch)).count();
+        if self.full_until > now && !self.fleeting.contains(&scope) {
+            if !queue.iter().take(count).all(|(batch, _)| makes_room(batch)) {
+                return Commit::Full;
+            }
+            self.strike("room made on a full disk");
+        }
+        let Some(queue) = self.pending.get_mut(&scope) else { return Commit::Nothing };
+        let group: Vec<Batch> = queue.drain(..count).map(|(batch, _)| batch).collect();
+        if queue.is_empty() {
+            self.pending.remove(&scope);
+        }
+        self.commits += group.len() as u64;
+        let outcomes = self.store(scope).commit(&group);
+        let last = group.last().map(|batch| batch.revision).zip(outcomes.last());
+        if last == Some((revision, &Outcome::Committed)) { Commit::Done } else { Commit::Nothing }
+    }
+
+    /// Opens a scope: what was on its way either landed before or never will. One that has rotted is
+    /// set aside.
+    ///
+    /// # Errors
+    /// It has rotted.
+    pub fn open(&mut self, scope: ScopeId, rng: &mut Rng) -> Result<Opened, Damaged> {
+        self.land_some(scope, rng);
+        if self.rotten.remove(&scope) {
+            if let Kept::Memory(memory) = &mut self.kept {
+                memory.forget(scope);
+            }
+            return Err(Damaged { scope, why: "it has rotted".to_owned() });
+        }
+        match self.store(scope).open_one(scope) {
+            Ok(opened) => Ok(opened),
+            Err(StoreError::Damaged(damaged)) => Err(damaged),
+            Err(other) => panic!("{scope:?} cannot be opened: {other}"),
+        }
+    }
+
+    /// A scope that is gone with its process.
+    pub fn mark_fleeting(&mut self, zone: ZoneId) {
+        self.fleeting.insert(ScopeId::Zone(zone));
+    }
+
+    /// The process is gone.
+    pub fn crash(&mut self, rng: &mut Rng) {
+        let scopes: Vec<ScopeId> = self.pending.keys().copied().collect();
+        if !scopes.is_empty() {
+            self.strike("crash with commits under way");
+        }
+        self.cut_power(&scopes, rng);
+        for scope in scopes {
+            self.land_some(scope, rng);
+        }
+        self.fleeting.clear();
+        self.passing = Memory::default();
+        if let Kept::Engine(_, store) = &mut self.kept {
+            *store = None;
+        }
+    }
+
+    /// A row of a session or a zone rots; which scope it is of. Only where the engine's own check of
+    /// its pages would not refuse the whole file first.
+    pub fn rot(&mut self, rng: &mut Rng) -> Option<ScopeId> {
+        let Kept::Memory(memory) = &self.kept else { return None };
+        let mut scopes = memory.scopes(None).unwrap_or_default();
+        scopes.retain(|scope| matches!(scope, ScopeId::Session(_) | ScopeId::Zone(_)));
+        if scopes.is_empty() {
+            return None;
+        }
+        let scope = *rng.pick(&scopes);
+        self.rotten.insert(scope);
+        self.strike("a scope rotted");
+        Some(scope)
+    }
+
+    /// All scopes there are.
+    #[must_use]
+    pub fn scopes(&mut self) -> Vec<ScopeId> {
+        self.store(ScopeId::Hub).scopes(None).unwrap_or_default()
+    }
+
+    /// The real engine is in the middle of a commit when the power goes.
+    fn cut_power(&mut self, scopes: &[ScopeId], rng: &mut Rng) {
+        let lasting = scopes.iter().filter(|scope| !self.fleeting.contains(scope));
+        let firsts = lasting.filter_map(|scope| self.pending.get(scope)?.front());
+        let group: Vec<Batch> = firsts.map(|(batch, _)| batch.clone()).collect();
+        let Kept::Engine(platter, store) = &mut self.kept else { return };
+        platter.die_in(rng.below(12));
+        if let Some(store) = store {
+            // Whether it landed is found out when it is opened again.
+            store.commit(&group);
+        }
+        *store = None;
+        let share = rng.below(3);
+        platter.revive(|| share == 2 || (share == 1 && rng.per_mille(500)));
+        let fate =
+            ["what was not synced is lost", "writes are torn", "what was not synced is kept"];
+        self.strike(fate[share as usize]);
+    }
+
+    fn land_some(&mut self, scope: ScopeId, rng: &mut Rng) {
+        let Some(queue) = self.pending.remove(&scope) else { return };
+        let landed = rng.below(queue.len() as u64 + 1) as usize;
+        for (batch, _) in queue.iter().take(landed) {
+            // Whatever refuses one batch refuses all after it.
+            if self.store(scope).apply(batch) != Outcome::Committed {
+                break;
+            }
+        }
+    }
+}
+
+fn makes_room(batch: &Batch) -> bool {
+    batch.delete_scope || batch.changes.iter().all(|change| !matches!(change, Change::Put(..)))
+}
