@@ -2,7 +2,7 @@
 // page offers, and come back.
 
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { after, before, test } from 'node:test';
 
@@ -199,5 +199,23 @@ test('on a phone there is a stick, and nothing is wider than the screen', option
   await page.locator('#stick').dispatchEvent('pointerdown', { pointerId: 1, clientX: x + sign * 50, clientY: y, isPrimary: true });
   await until(page, 'moved', (hero) => sign * (hero.x - start.x) > 60);
   assert.equal(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), true);
+  assert.deepEqual(errors, []);
+});
+
+test('a page that is not secure, as on a phone in the local network, plays by secret and comes back', options, async (t) => {
+  const folder = mkdtempSync(`${tmpdir()}/rejoin-arena-`);
+  writeFileSync(`${folder}/rejoin.toml`, 'server_names = ["phone.test"]\n');
+  const house = await serve(['--config', `${folder}/rejoin.toml`]);
+  t.after(async () => {
+    await house.stop();
+    rmSync(folder, { recursive: true });
+  });
+  const { context, page, errors } = await visit(browser, house, { host: 'phone.test' });
+  t.after(() => context.close());
+  const before = await playing(page);
+  assert.equal(await page.evaluate(() => isSecureContext), false);
+  await page.reload();
+  await returned(page, 'resynced');
+  assert.equal((await playing(page)).id, before.id);
   assert.deepEqual(errors, []);
 });

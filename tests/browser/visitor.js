@@ -1,7 +1,7 @@
 // Somebody who opens the arena in a browser of their own, and what they see there.
 
 /** A browser's profile with one tab on the arena, and everything that went wrong in it. */
-export async function visit(browser, server, settings = {}) {
+export async function visit(browser, server, { host = '127.0.0.1', ...settings } = {}) {
   const context = await browser.newContext(settings);
   const errors = [];
   const requests = [];
@@ -12,7 +12,7 @@ export async function visit(browser, server, settings = {}) {
     page.on('console', (message) => {
       if (message.type() === 'error' || message.type() === 'warning') errors.push(message.text());
     });
-    await page.goto(`http://127.0.0.1:${server.port}/arena`);
+    await page.goto(`http://${host}:${server.port}/arena`);
     return page;
   };
   const page = await open();
