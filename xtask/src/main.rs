@@ -3,6 +3,7 @@
 //! Here is only the command line; each chore lives in a file of its own name. Nothing in the
 //! product depends on this package.
 
+mod bench;
 mod chaos;
 mod doc;
 mod measure;
@@ -50,6 +51,16 @@ enum Chore {
     /// Instructions and exact bytes are counted by valgrind; without it those rows are left as
     /// they are. Takes a few minutes and is no test: nothing fails for a number.
     Measure,
+    /// Measures the server against a bare one on the same sockets, and writes docs/bench.
+    ///
+    /// All that follows is handed on: --quick, --only CASE, --runs N. A whole one takes ten minutes
+    /// and wants a quiet machine with two cores.
+    Bench(bench::Arguments),
+    /// Plays many clients behind a relay that cuts their links in every way, and counts what is
+    /// lost, doubled or out of order.
+    ///
+    /// All that follows is handed on: --clients 2000, --minutes 10, --seed S, --json.
+    Soak(bench::Arguments),
     /// Packs every published crate, builds each from its package, and runs the embedding example in an
     /// empty project that has only those. Takes some minutes.
     Package,
@@ -70,6 +81,8 @@ fn main() -> ExitCode {
         Chore::Sim(arguments) => sim::run(&arguments),
         Chore::Chaos(arguments) => chaos::run(&arguments),
         Chore::Measure => told(measure::run()),
+        Chore::Bench(arguments) => bench::run(&arguments),
+        Chore::Soak(arguments) => bench::soak(&arguments),
         Chore::Package => told(package::run()),
         Chore::Doc => told(doc::run()),
         Chore::Proto { check } => told(proto::generate(check)),

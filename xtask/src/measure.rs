@@ -106,7 +106,7 @@ pub fn run() -> Result<()> {
             figures.push(count(&program, counted)?);
         }
         let table = table(&figures);
-        write_page(&table)?;
+        write_page(START, END, &table)?;
         println!("\n{table}\nwritten to {PAGE}");
     } else {
         println!("\n{}", table(&figures));
@@ -202,19 +202,20 @@ fn table(figures: &[Figure]) -> String {
     table
 }
 
-fn write_page(table: &str) -> Result<()> {
+/// Puts a table between two markers of the page.
+pub fn write_page(start: &str, end: &str, table: &str) -> Result<()> {
     let path = root().join(PAGE);
     let page = std::fs::read_to_string(&path).with_context(|| format!("{PAGE} cannot be read"))?;
-    let page = replaced(&page, table)
-        .with_context(|| format!("{PAGE} has no lines `{START}` and `{END}`"))?;
+    let page = replaced(&page, start, end, table)
+        .with_context(|| format!("{PAGE} has no lines `{start}` and `{end}`"))?;
     std::fs::write(&path, page).with_context(|| format!("{PAGE} cannot be written"))
 }
 
 /// The page with another table between the markers.
-fn replaced(page: &str, table: &str) -> Option<String> {
-    let (before, rest) = page.split_once(START)?;
-    let (_, after) = rest.split_once(END)?;
-    Some(format!("{before}{START}\n{table}{END}{after}"))
+fn replaced(page: &str, start: &str, end: &str, table: &str) -> Option<String> {
+    let (before, rest) = page.split_once(start)?;
+    let (_, after) = rest.split_once(end)?;
+    Some(format!("{before}{start}\n{table}{end}{after}"))
 }
 
 #[cfg(test)]
@@ -224,9 +225,9 @@ mod tests {
     #[test]
     fn only_what_is_between_the_markers_is_replaced() {
         let page = format!("a\n{START}\nold\n{END}\nb\n");
-        let new = replaced(&page, "new\n").expect("both markers are there");
+        let new = replaced(&page, START, END, "new\n").expect("both markers are there");
         assert_eq!(new, format!("a\n{START}\nnew\n{END}\nb\n"));
-        assert_eq!(replaced("a\n", "new\n"), None);
+        assert_eq!(replaced("a\n", START, END, "new\n"), None);
     }
 
     #[test]

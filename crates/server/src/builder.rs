@@ -67,7 +67,7 @@ impl ServerBuilder {
             limits: Limits::DEFAULT,
             queue: QueueLimits::default(),
             kinds: Kinds::default(),
-            store: Box::new(Memory::default()),
+            store: Box::new(Memory::unread()),
             admission: None,
             jobs: Arc::new(|_: &ZoneName, _: Bytes| Bytes::new()),
             callback: None,
@@ -210,11 +210,6 @@ impl ServerBuilder {
     /// # Errors
     /// The system gives no randomness or no threads, or the store cannot be read.
     pub fn start(mut self) -> Result<Server, StartError> {
-        let seed = || -> Result<[u8; 32], StartError> {
-            let mut seed = [0; 32];
-            getrandom::fill(&mut seed).map_err(|error| StartError(error.to_string()))?;
-            Ok(seed)
-        };
         let clock = Clock::start();
         let admission = self.take_admission();
         let (outer, outer_mail) = mpsc::channel(DOOR_MAX);
@@ -282,6 +277,12 @@ impl ServerBuilder {
             store,
         }))
     }
+}
+
+fn seed() -> Result<[u8; 32], StartError> {
+    let mut seed = [0; 32];
+    getrandom::fill(&mut seed).map_err(|error| StartError(error.to_string()))?;
+    Ok(seed)
 }
 
 /// Why a server could not start.

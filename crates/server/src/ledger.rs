@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use rejoin_core::exchange::ToHub;
 use rejoin_core::hub::{HubInput, Recovered};
-use rejoin_core::id::ZoneId;
+use rejoin_core::id::{Revision, ZoneId};
 use rejoin_core::scope::{Batch, Change, ScopeId};
 use rejoin_core::zone::{Durability, ZoneSpec, name_of};
 use rejoin_store::{Memory, Outcome, Store, StoreError};
@@ -51,6 +51,12 @@ pub(crate) fn recover(store: &mut dyn Store) -> Result<Recovered, StoreError> {
     let mut recovered = Recovered { hub, ..Recovered::default() };
     let mut scopes = store.scopes(None)?;
     scopes.retain(|scope| *scope != ScopeId::Hub);
+    let has_sessions = scopes.iter().any(|scope| matches!(scope, ScopeId::Session(_)));
+    if recovered.hub.revision == Revision(0) && has_sessions {
+        // Session ids would be given out again.
+        let why = "the hub's own rows are missing; restore a backup".to_owned();
+        return Err(StoreError::Unreadable(why));
+    }
     let (mut done, mut damaged_count, mut told) = (0, 0, Instant::now());
     for some in scopes.chunks(OPEN_AT_ONCE) {
         for (scope, found) in some.iter().zip(store.open(some)?) {

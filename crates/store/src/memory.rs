@@ -16,13 +16,16 @@ struct Scope {
     revision: Revision,
     /// Of the last batch.
     print: Print,
-    rows: BTreeMap<Bytes, Bytes>,
 }
 
 /// A store in memory.
 #[derive(Clone, Debug, Default)]
 pub struct Memory {
     scopes: BTreeMap<ScopeId, Scope>,
+    /// Apart, because a scope may have none.
+    rows: BTreeMap<ScopeId, BTreeMap<Bytes, Bytes>>,
+    /// Rows of sessions and players are not kept.
+    is_unread: bool,
 }
 
 /// What is to be done with a batch, given where its scope stands.
@@ -81,26 +84,37 @@ pub(crate) fn judge(batch: &Batch, known: Option<Standing>, is_doomed: bool) -> 
 }
 
 impl Memory {
+    /// A store that ends with the server it is given to. Sessions and players are read when a server
+    /// starts and never again, so here their rows would be kept for nobody: some 1,300 bytes a
+    /// session. Owners and revisions are judged as ever, and zones are kept, because a zone that
+    /// faults is opened again.
+    #[must_use]
+    pub fn unread() -> Self {
+        Self { is_unread: true, ..Self::default() }
+    }
+
     /// Forgets a scope without asking anybody: for scopes that end with their process.
     pub fn forget(&mut self, scope: ScopeId) {
         self.scopes.remove(&scope);
+        self.rows.remove(&scope);
     }
 
     /// How many rows and bytes there are.
     #[must_use]
     pub fn size(&self) -> (usize, usize) {
-        let rows = self.scopes.values().map(|scope| scope.rows.len()).sum();
-        let bytes = self.scopes.values().flat_map(|scope| &scope.rows);
+        let rows = self.rows.values().map(BTreeMap::len).sum();
+        let bytes = self.rows.values().flatten();
         (rows, bytes.map(|(key, value)| key.len() + value.len()).sum())
     }
 
     fn open_scope(&mut self, scope: ScopeId) -> Opened {
         let known = self.scopes.entry(scope).or_default();
         known.owner = OwnerEpoch(known.owner.0 + 1);
+        let rows = self.rows.get(&scope).into_iter().flatten();
         Opened {
             owner: known.owner,
             revision: known.revision,
-            rows: known.rows.iter().map(|(key, value)| (key.clone(), value.clone())).collect(),
+            rows: rows.map(|(key, value)| (key.clone(), value.clone())).collect(),
         }
     }
 
@@ -111,20 +125,22 @@ impl Memory {
             return outcome;
         }
         if batch.delete_scope {
-            self.scopes.remove(&batch.scope);
+            self.forget(batch.scope);
             return Outcome::Committed;
         }
         let known = self.scopes.entry(batch.scope).or_default();
         known.owner = batch.owner;
         known.revision = batch.revision;
         known.print = print::of_batch(batch);
+        if self.is_unread && matches!(batch.scope, ScopeId::Session(_) | ScopeId::Player(_)) {
+            return Outcome::Committed;
+        }
+        let rows = self.rows.entry(batch.scope).or_default();
         for change in &batch.changes {
             match change {
-                Change::Put(key, value) => drop(known.rows.insert(key.clone(), value.clone())),
-                Change::Delete(key) => drop(known.rows.remove(key)),
-                Change::DeletePrefix(prefix) => {
-                    known.rows.retain(|key, _| !key.starts_with(prefix))
-                }
+                Change::Put(key, value) => drop(rows.insert(key.clone(), value.clone())),
+                Change::Delete(key) => drop(rows.remove(key)),
+                Change::DeletePrefix(prefix) => rows.retain(|key, _| !key.starts_with(prefix)),
             }
         }
         Outcome::Committed
@@ -145,5 +161,29 @@ impl Store for Memory {
     fn scopes(&self, kind: Option<ScopeKind>) -> Result<Vec<ScopeId>, StoreError> {
         let all = self.scopes.keys().copied();
         Ok(all.filter(|scope| kind.is_none_or(|kind| ScopeKind::of(*scope) == kind)).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rejoin_core::id::{SessionId, ZoneId};
+
+    use super::*;
+
+    #[test]
+    fn rows_that_nobody_reads_are_judged_and_not_kept() {
+        let mut store = Memory::unread();
+        let row = Change::Put(Bytes::from_static(b"key"), Bytes::from_static(b"value"));
+        for (scope, kept) in [(ScopeId::Session(SessionId(1)), 0), (ScopeId::Zone(ZoneId(1)), 1)] {
+            let owner = store.open_scope(scope).owner;
+            let changes = vec![row.clone()];
+            let batch = Batch { scope, owner, revision: Revision(1), changes, delete_scope: false };
+            let later = Batch { revision: Revision(3), ..batch.clone() };
+            let outcomes = store.commit(&[batch, later]);
+            assert_eq!(outcomes[0], Outcome::Committed);
+            assert_ne!(outcomes[1], Outcome::Committed);
+            let opened = store.open_scope(scope);
+            assert_eq!((opened.rows.len(), opened.revision), (kept, Revision(1)));
+        }
     }
 }

@@ -57,7 +57,9 @@ impl fmt::Display for Outcome {
     }
 }
 
-/// A scope whose rows are not what was written. It was set aside as it was found.
+/// A scope whose rows are not what was written. It was set aside as it was found, unless it is the
+/// hub's own: without that one no session id could be given out, so whoever opens it must refuse to go
+/// on, every time.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Damaged {
     /// Which.
@@ -68,7 +70,10 @@ pub struct Damaged {
 
 impl fmt::Display for Damaged {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?} is damaged and was set aside: {}", self.scope, self.why)
+        match self.scope {
+            ScopeId::Hub => write!(f, "the hub's own rows are damaged: {}", self.why),
+            scope => write!(f, "{scope:?} is damaged and was set aside: {}", self.why),
+        }
     }
 }
 

@@ -1,7 +1,8 @@
 /**
  * How a return went. A welcome tells the rung; how much was replayed is seen only afterwards. So the
  * tally runs from the loss of a connection until the first answer to a ping after the welcome (and,
- * where one was promised, the Resync): what had waited has come by then.
+ * where one was promised, the Resync): what had waited has come by then. Only a replay that is longer
+ * than the server's window goes on after that, uncounted.
  */
 
 /** Events of numbered frames. */

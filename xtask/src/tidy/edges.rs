@@ -96,6 +96,12 @@ const RULES: &[Rule] = &[
         ours_in_tests: &[],
         outside: None,
     },
+    Rule {
+        package: "rejoin-bench",
+        ours: &["rejoin-wire", "rejoin-core", "rejoin-client", "rejoin-server"],
+        ours_in_tests: &[],
+        outside: None,
+    },
     Rule { package: "xtask", ours: &[], ours_in_tests: &[], outside: None },
 ];
 

@@ -29,10 +29,14 @@ pub(crate) struct Stream {
     /// How many frames have been made, and how many times one was put on a link.
     pub said: u64,
     pub sent: u64,
+    /// Entries at which the ring is next looked through for what everybody has.
+    trim_at: usize,
 }
 
 /// The part of the ring that one sender's messages may fill, as a divisor.
 const SHARE: usize = 4;
+/// Fewer entries than this are not worth looking through.
+const TRIM_LEAST: usize = 64;
 
 impl Stream {
     fn number(&mut self, body: down::Body) -> (u64, SharedFrame) {
@@ -208,7 +212,13 @@ impl Room {
         }
     }
 
+    /// Without this a zone would keep all it ever said up to its bounds, long after everybody has
+    /// it. Looked at again when the ring has doubled, so that a step does not pay for all members.
     fn bound_ring(&mut self) {
+        if self.stream.ring.len() >= self.stream.trim_at.max(TRIM_LEAST) {
+            self.trim();
+            self.stream.trim_at = 2 * self.stream.ring.len();
+        }
         let (frames_max, bytes_max) = (self.config.ring_frames_max, self.config.ring_bytes_max);
         let over = |ring: &Ring| ring.len() > frames_max || ring.bytes() > bytes_max;
         if !over(&self.stream.ring) {

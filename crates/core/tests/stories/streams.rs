@@ -38,6 +38,27 @@ fn a_broadcast_is_encoded_once_however_many_hear_it() {
 }
 
 #[test]
+fn what_everybody_has_is_not_kept_and_what_one_needs_is() {
+    let mut desk = Desk::with_plaza(&["ann", "bob"]);
+    for number in 0..500 {
+        desk.say("ann", &format!("say {number}"));
+        desk.wait(20);
+    }
+    let kept = desk.counts("plaza").ring_frames;
+    assert!(kept <= 130, "{kept} of 500 are kept though both have them");
+    desk.hush();
+    desk.cut("bob");
+    for number in 0..300 {
+        desk.say("ann", &format!("say {number}"));
+        desk.wait(10);
+    }
+    assert!(desk.counts("plaza").ring_frames >= 300, "bob needs them");
+    desk.resume("bob");
+    let heard = desk.take("bob");
+    assert_eq!(heard.iter().filter(|word| word.parse::<u32>().is_ok()).count(), 300);
+}
+
+#[test]
 fn words_to_one_and_to_some_reach_nobody_else() {
     let mut desk = Desk::with_plaza(&["ann", "bob", "cat"]);
     let bob = desk.id("bob");

@@ -7,7 +7,7 @@ use rejoin::hub::HubConfig;
 use rejoin::server::{AdminConfig, ServerBuilder, SightConfig, WebConfig, Webhook, relay};
 use rejoin::store::Embedded;
 use rejoin_arena::Arena;
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpSocket};
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
@@ -53,8 +53,8 @@ async fn serve(settings: &Settings) -> Result<(), Failure> {
     // Before any port is taken: a folder that cannot be used is the first thing to say.
     let store = settings.data.as_ref().map(Embedded::open).transpose();
     let store = store.map_err(|error| Failure::new(error.to_string()))?;
-    let players = bind(settings.listen, "players", "--listen").await?;
-    let admin = bind(settings.admin_listen, "operators", "--admin-listen").await?;
+    let players = bind(settings.listen, "players", "--listen")?;
+    let admin = bind(settings.admin_listen, "operators", "--admin-listen")?;
     let at = |listener: &TcpListener, asked| listener.local_addr().unwrap_or(asked);
     let (players_at, admin_at) = (at(&players, settings.listen), at(&admin, settings.admin_listen));
 
@@ -131,8 +131,8 @@ fn hub_config(settings: &Settings, players: SocketAddr) -> HubConfig {
     config
 }
 
-async fn bind(address: SocketAddr, whom: &str, flag: &str) -> Result<TcpListener, Failure> {
-    TcpListener::bind(address).await.map_err(|error| {
+fn bind(address: SocketAddr, whom: &str, flag: &str) -> Result<TcpListener, Failure> {
+    open(address).map_err(|error| {
         let why = match error.kind() {
             std::io::ErrorKind::AddrInUse => "another program listens there".to_owned(),
             _ => error.to_string(),
@@ -141,6 +141,19 @@ async fn bind(address: SocketAddr, whom: &str, flag: &str) -> Result<TcpListener
             "cannot listen for {whom} on {address}: {why}; choose another with {flag}"
         ))
     })
+}
+
+/// Connections that the system keeps for us until they are accepted. A crowd that returns at once
+/// must not lose its first packets: each loss costs its client a second.
+const BACKLOG: u32 = 4_096;
+
+fn open(address: SocketAddr) -> std::io::Result<TcpListener> {
+    let socket = if address.is_ipv6() { TcpSocket::new_v6() } else { TcpSocket::new_v4() }?;
+    // A port that a killed server had is free at once, as `TcpListener::bind` would have it.
+    #[cfg(unix)]
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(BACKLOG)
 }
 
 fn greet(settings: &Settings, players: SocketAddr, admin: SocketAddr) {

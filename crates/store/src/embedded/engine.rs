@@ -168,6 +168,7 @@ impl Engine {
                             rows.insert(&row::head_key(&bytes)[..], &written[..])?;
                             Ok(Opened { owner: head.owner, revision: head.revision, rows: read })
                         }
+                        Err(why) if *scope == ScopeId::Hub => Err(Damaged { scope: *scope, why }),
                         Err(why) => {
                             set_aside(&mut rows, &mut aside, &bytes)?;
                             Err(Damaged { scope: *scope, why })

@@ -215,3 +215,26 @@ fn a_damaged_scope_is_set_aside_and_its_neighbours_are_served() {
     let aside = Snapshots::of_folder(&path).expect("ours").visit(|_| Ok(())).expect("readable");
     assert_eq!((aside.len(), aside[0].scope, aside[0].rows), (1, Some(session(2)), 2));
 }
+
+/// Session ids are never given out twice: a hub that lost its count must not start, however often it is
+/// tried.
+#[test]
+fn damaged_rows_of_the_hub_are_refused_every_time() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("data");
+    let mut store = Embedded::open(&path).expect("a new store");
+    store.apply(&batch(ScopeId::Hub, 1, 1, vec![put("hub", "<<count>>")]));
+    drop(store);
+    let data = path.join("store.redb");
+    let mut bytes = std::fs::read(&data).expect("a file");
+    let places = (0..bytes.len() - 9).filter(|at| &bytes[*at..*at + 9] == b"<<count>>");
+    for at in places.collect::<Vec<_>>() {
+        bytes[at + 3] ^= 1;
+    }
+    std::fs::write(&data, bytes).expect("written");
+    for _ in 0..3 {
+        let mut store = Embedded::open(&path).expect("it opens");
+        let told = store.open_one(ScopeId::Hub).expect_err("it is damaged").to_string();
+        assert!(told.contains("the hub's own rows are damaged"), "{told}");
+    }
+}

@@ -1,0 +1,49 @@
+//! What Rejoin costs beside a bare server on the same sockets, and whether it keeps its promises for
+//! as long as one likes to watch. `cargo xtask bench` and `cargo xtask soak` start it.
+
+mod bench;
+mod case;
+mod load;
+mod machine;
+mod report;
+mod serve;
+mod soak;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Measures and soaks Rejoin.
+#[derive(Parser)]
+#[command(name = "rejoin-bench")]
+struct Arguments {
+    #[command(subcommand)]
+    chore: Chore,
+}
+
+#[derive(Subcommand)]
+enum Chore {
+    /// Measures both servers and compares them with the targets.
+    Run(bench::Arguments),
+    /// Plays many clients over links that are cut, and counts what goes wrong.
+    Soak(soak::Arguments),
+    /// Serves until the standard input ends; for the other chores.
+    #[command(hide = true)]
+    Serve(serve::Arguments),
+}
+
+fn main() -> ExitCode {
+    let outcome = match Arguments::parse().chore {
+        Chore::Run(arguments) => bench::run(&arguments),
+        Chore::Soak(arguments) => soak::run(&arguments),
+        Chore::Serve(arguments) => serve::run(&arguments).map(|()| true),
+    };
+    match outcome {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("rejoin-bench: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

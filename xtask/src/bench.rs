@@ -1,0 +1,71 @@
+//! Builds and runs the bench and the soak. Their options belong to them and are handed on unread.
+//!
+//! A whole bench and a soak write their figures and pictures into docs/bench; a whole bench also
+//! writes its table into docs/PERFORMANCE.md.
+
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+
+use crate::stage::{cargo, cargo_succeeds};
+use crate::tidy::root;
+
+const FOLDER: &str = "docs/bench";
+const START: &str = "<!-- bench: begin -->";
+const END: &str = "<!-- bench: end -->";
+
+/// As the page sees it.
+const PICTURE: &str = "\n![Ours by bare server, with the targets](bench/ratios.svg)\n";
+
+/// What bench and soak are told.
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// Options that are handed on, such as --quick, --only echo, --runs 5.
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTION")]
+    options: Vec<String>,
+}
+
+/// `cargo xtask bench`: ends as the bench ends.
+pub fn run(arguments: &Arguments) -> Result<ExitCode> {
+    let is_whole = !has(arguments, "--quick") && !has(arguments, "--only");
+    let folder = root().join(FOLDER);
+    let mut options = arguments.options.clone();
+    if is_whole && !has(arguments, "--out") && !has(arguments, "--help") {
+        options.extend(["--out".to_owned(), folder.display().to_string()]);
+    }
+    let code = start("run", has(arguments, "--quick"), &options)?;
+    if is_whole && code == 0 && !has(arguments, "--out") && !has(arguments, "--help") {
+        let table = std::fs::read_to_string(folder.join("results.md"))
+            .with_context(|| format!("{FOLDER}/results.md cannot be read"))?;
+        crate::measure::write_page(START, END, &format!("{table}{PICTURE}"))?;
+    }
+    Ok(ExitCode::from(code))
+}
+
+/// `cargo xtask soak`: ends as the soak ends.
+pub fn soak(arguments: &Arguments) -> Result<ExitCode> {
+    // The soak starts the program that people start.
+    if !cargo_succeeds(&["build", "--release", "--package", "rejoin", "--bin", "rejoin"])? {
+        return Ok(ExitCode::FAILURE);
+    }
+    let mut options = arguments.options.clone();
+    if !has(arguments, "--out") && !has(arguments, "--help") {
+        options.extend(["--out".to_owned(), root().join(FOLDER).display().to_string()]);
+    }
+    Ok(ExitCode::from(start("soak", false, &options)?))
+}
+
+fn has(arguments: &Arguments, name: &str) -> bool {
+    arguments.options.iter().any(|option| option == name || option.starts_with(&format!("{name}=")))
+}
+
+fn start(chore: &str, is_dev: bool, options: &[String]) -> Result<u8> {
+    let mut command = cargo();
+    command.args(["run", "--quiet", "--package", "rejoin-bench", "--bin", "rejoin-bench"]);
+    if !is_dev {
+        command.arg("--release");
+    }
+    let status = command.args(["--", chore]).args(options).status();
+    let status = status.context("cargo could not be started")?;
+    Ok(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1))
+}
