@@ -129,7 +129,7 @@ fn belongs(file: &str) -> bool {
         "LICENSE-MIT",
         "defaults.txt",
     ];
-    TOP.contains(&file) || file.starts_with("src/") || file.starts_with("examples/")
+    TOP.contains(&file) || ["src/", "examples/", "web/"].iter().any(|top| file.starts_with(top))
 }
 
 /// Copies the example into a project that knows nothing but the packages, and runs it.

@@ -21,6 +21,7 @@ use tokio::sync::{Semaphore, watch};
 
 use crate::logbook::Cause;
 use crate::metrics::Transport;
+use crate::pages::{self, Page};
 use crate::proxies::{AddressBlock, ForwardedHeader, client_of};
 use crate::server::Server;
 use crate::sight::Sight;
@@ -44,6 +45,8 @@ pub struct WebConfig {
     pub forwarded_header: ForwardedHeader,
     /// What `GET /` shows.
     pub page: Option<String>,
+    /// What a game shows under other paths.
+    pub pages: Vec<Page>,
 }
 
 impl Default for WebConfig {
@@ -55,6 +58,7 @@ impl Default for WebConfig {
             trusted_proxies: Vec::new(),
             forwarded_header: ForwardedHeader::default(),
             page: None,
+            pages: Vec::new(),
         }
     }
 }
@@ -79,11 +83,13 @@ impl Server {
     pub async fn listen(&self, listener: TcpListener, web: WebConfig) {
         let sockets_max = web.sockets_max;
         let deadline = web.header_deadline;
+        let pages = pages::routes(&web.pages);
         let door = Door { server: self.clone(), web: Arc::new(web) };
         let routes = Router::new()
             .route("/play", get(play))
             .route("/", get(page))
             .merge(health(self.clone()))
+            .merge(pages)
             .with_state(door);
         self.accept(listener, routes, deadline, sockets_max).await;
     }

@@ -1,5 +1,5 @@
-//! The JavaScript SDK: its types are checked, and its tests run against the binary that stands beside
-//! this one. Where there is no Node, nothing of it can run, and that is said.
+//! The JavaScript SDK: its types are checked, and its tests and those of the arena's page run against
+//! the binary that stands beside this one. Where there is no Node, nothing of it can run, and that is said.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -24,7 +24,9 @@ pub fn run(tally: &mut Tally) -> Result<bool> {
     let is_typed = succeeds(Command::new("npm").args(["run", "--silent", "check"]), &folder);
     tally.add_stage(is_typed);
     let mut tests = Command::new("node");
-    tests.args(["--test", "--test-reporter=tap"]).args(test_files(&folder)?).current_dir(&folder);
+    tests.args(["--test", "--test-reporter=tap"]).current_dir(&folder);
+    tests.args(test_files(&folder.join("test"))?);
+    tests.args(test_files(&tidy::root().join("tests/browser"))?);
     if let Some(binary) = beside("rejoin") {
         tests.env("REJOIN_BIN", binary);
     }
@@ -70,7 +72,7 @@ fn install(folder: &Path) -> Result<(), &'static str> {
 
 fn test_files(folder: &Path) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
-    for file in std::fs::read_dir(folder.join("test"))? {
+    for file in std::fs::read_dir(folder)? {
         let path = file?.path();
         files.extend(path.to_string_lossy().ends_with(".test.js").then(|| path.clone()));
     }

@@ -57,6 +57,12 @@ const RULES: &[Rule] = &[
         outside: None,
     },
     Rule {
+        package: "rejoin-arena",
+        ours: &["rejoin-core", "rejoin-server"],
+        ours_in_tests: &["rejoin-testkit"],
+        outside: None,
+    },
+    Rule {
         package: "rejoin-testkit",
         ours: &["rejoin-wire", "rejoin-core", "rejoin-client", "rejoin-store"],
         ours_in_tests: &[],
@@ -76,6 +82,7 @@ const RULES: &[Rule] = &[
             "rejoin-client",
             "rejoin-store",
             "rejoin-server",
+            "rejoin-arena",
             "rejoin-testkit",
         ],
         // Itself, with the features that the examples of its pages need. And what drives the binary

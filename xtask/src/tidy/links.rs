@@ -36,7 +36,8 @@ pub fn resolve(folder: &str, name: &str) -> String {
 /// A file, or a folder with a file in it.
 fn exists(tree: &Tree, path: &str) -> bool {
     let folder = format!("{path}/");
-    tree.files.contains_key(path) || tree.files.keys().any(|file| file.starts_with(&folder))
+    let is_file = tree.files.contains_key(path) || tree.pictures.contains(path);
+    is_file || tree.files.keys().any(|file| file.starts_with(&folder))
 }
 
 /// What stands in the round brackets of `[text](target)`, outside fenced code, with its line.
@@ -52,6 +53,14 @@ fn targets(page: &str) -> impl Iterator<Item = (usize, &str)> {
 mod tests {
     use super::super::told;
     use super::*;
+
+    #[test]
+    fn a_picture_is_somewhere_to_lead_to() {
+        let mut tree = Tree::of(&[("README.md", "![a](docs/a.webp) ![b](docs/b.webp)\n")]);
+        tree.pictures.insert("docs/a.webp".to_owned());
+        let sentence = "README.md:1: the link to `docs/b.webp` leads nowhere";
+        assert_eq!(told(check(&tree)), [sentence]);
+    }
 
     #[test]
     fn a_link_that_leads_nowhere_is_found() {

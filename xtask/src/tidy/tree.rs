@@ -1,6 +1,6 @@
 //! The files that tidy judges: the working tree as git sees it, or a few lines made up by a test.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -8,10 +8,13 @@ use anyhow::{Context, Result};
 
 use super::source::Source;
 
-/// Text files by path from the root, with forward slashes. Files that are no UTF-8 are left out.
+/// Text files by path from the root, with forward slashes. Of files that are no UTF-8, pictures say,
+/// only the paths are kept.
 pub struct Tree {
     /// Every text file.
     pub files: BTreeMap<String, String>,
+    /// The paths of all others.
+    pub pictures: BTreeSet<String>,
     /// Every Rust file, scanned.
     pub sources: Vec<Source>,
 }
@@ -21,7 +24,7 @@ impl Tree {
     pub fn new(files: BTreeMap<String, String>) -> Tree {
         let rust = files.iter().filter(|(path, _)| path.ends_with(".rs"));
         let sources = rust.map(|(path, text)| Source::new(path, text)).collect();
-        Tree { files, sources }
+        Tree { files, pictures: BTreeSet::new(), sources }
     }
 
     /// A tree for a test.
@@ -36,17 +39,18 @@ impl Tree {
             Some(paths) => paths,
             None => walk(root, root)?,
         };
-        let mut files = BTreeMap::new();
+        let (mut files, mut pictures) = (BTreeMap::new(), BTreeSet::new());
         for path in paths {
             // A file that is deleted but not yet staged is listed and cannot be read.
             let Ok(bytes) = std::fs::read(root.join(&path)) else {
                 continue;
             };
-            if let Ok(text) = String::from_utf8(bytes) {
-                files.insert(path, text);
+            match String::from_utf8(bytes) {
+                Ok(text) => drop(files.insert(path, text)),
+                Err(_) => drop(pictures.insert(path)),
             }
         }
-        Ok(Tree::new(files))
+        Ok(Tree { pictures, ..Tree::new(files) })
     }
 
     /// The text of one file.

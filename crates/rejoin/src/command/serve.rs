@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use rejoin::hub::HubConfig;
 use rejoin::server::{AdminConfig, ServerBuilder, SightConfig, WebConfig, Webhook, relay};
 use rejoin::store::Embedded;
+use rejoin_arena::Arena;
 use tokio::net::{TcpListener, TcpSocket};
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::SubscriberExt;
@@ -57,16 +58,16 @@ async fn serve(settings: &Settings) -> Result<(), Failure> {
     let at = |listener: &TcpListener, asked| listener.local_addr().unwrap_or(asked);
     let (players_at, admin_at) = (at(&players, settings.listen), at(&admin, settings.admin_listen));
 
-    let mut config = HubConfig { anonymous: settings.dev, ..HubConfig::default() };
-    if let Some(names) = &settings.server_names {
-        config.server_names.clone_from(names);
-    }
     let builder = ServerBuilder::new()
-        .config(config)
+        .config(hub_config(settings, players_at))
         .sight(SightConfig { addresses: settings.log_addresses, ..SightConfig::default() });
     let relay = settings.relay.clone();
     let mut builder =
         builder.zone(relay::KIND, relay.zone(), move || relay::Relay::new(relay.clone()));
+    let has_arena = settings.has_arena(players_at);
+    if has_arena {
+        builder = builder.zone(rejoin_arena::KIND, rejoin_arena::config(), Arena::default);
+    }
     let mut control = None;
     if let (Some(store), Some(data)) = (store, &settings.data) {
         control = control::listen(data, store.snapshots());
@@ -83,6 +84,7 @@ async fn serve(settings: &Settings) -> Result<(), Failure> {
         trusted_proxies: settings.trusted_proxies.clone(),
         forwarded_header: settings.forwarded_header,
         page: Some(PAGE.replace("{address}", &players_at.to_string())),
+        pages: if has_arena { rejoin_arena::pages() } else { vec![rejoin_arena::closed_page()] },
         ..WebConfig::default()
     };
     let operators = AdminConfig { hosts: settings.admin_hosts.clone(), ..AdminConfig::default() };
@@ -90,6 +92,9 @@ async fn serve(settings: &Settings) -> Result<(), Failure> {
     let [first, second] = doors;
     tokio::spawn(async move { first.listen(players, web).await });
     tokio::spawn(async move { second.listen_admin(admin, operators).await });
+    if has_arena {
+        tokio::spawn(rejoin_arena::keep(server.clone()));
+    }
 
     server.ready().await.map_err(|error| Failure::new(error.to_string()))?;
     greet(settings, players_at, admin_at);
@@ -113,6 +118,17 @@ async fn serve(settings: &Settings) -> Result<(), Failure> {
     }
     println!("stopped");
     Ok(())
+}
+
+fn hub_config(settings: &Settings, players: SocketAddr) -> HubConfig {
+    let mut config = HubConfig { anonymous: settings.dev, ..HubConfig::default() };
+    if let Some(names) = &settings.server_names {
+        config.server_names.clone_from(names);
+    } else if settings.demo && !players.ip().is_unspecified() {
+        // A phone that looks at the demonstration dials the address itself.
+        config.server_names.push(players.ip().to_string());
+    }
+    config
 }
 
 fn bind(address: SocketAddr, whom: &str, flag: &str) -> Result<TcpListener, Failure> {
@@ -143,6 +159,9 @@ fn open(address: SocketAddr) -> std::io::Result<TcpListener> {
 fn greet(settings: &Settings, players: SocketAddr, admin: SocketAddr) {
     println!("rejoin {} serves", env!("CARGO_PKG_VERSION"));
     println!("  players   ws://{players}/play   (subprotocol rejoin.v1.json or rejoin.v1.proto)");
+    if settings.has_arena(players) {
+        println!("  play at   http://{players}/arena");
+    }
     println!("  look at   http://{players}/     (what to type, in a browser)");
     println!("  operators http://{admin}/     (metrics, events, sessions, health)");
     if !admin.ip().is_loopback() {

@@ -40,6 +40,9 @@ pub(crate) struct ServeArguments {
     /// For development: lets players in without any identity.
     #[arg(long, env = "REJOIN_DEV")]
     dev: bool,
+    /// Show the arena, the game to try it with, on an address that others can reach, too.
+    #[arg(long, env = "REJOIN_DEMO")]
+    demo: bool,
     /// The settings file. [default: rejoin.toml, if there is one]
     #[arg(long, env = "REJOIN_CONFIG", value_name = "FILE")]
     config: Option<PathBuf>,
@@ -59,6 +62,7 @@ struct File {
     memory: Option<bool>,
     data: Option<PathBuf>,
     dev: Option<bool>,
+    demo: Option<bool>,
     server_names: Option<Vec<String>>,
     origins: Option<Vec<String>>,
     stop_within_s: Option<u64>,
@@ -157,6 +161,7 @@ pub(crate) struct Settings {
     /// None: in memory.
     pub(crate) data: Option<PathBuf>,
     pub(crate) dev: bool,
+    pub(crate) demo: bool,
     /// None: the names of this machine's own loopback.
     pub(crate) server_names: Option<Vec<String>>,
     pub(crate) origins: Vec<String>,
@@ -188,6 +193,7 @@ impl ServeArguments {
             admin_hosts: file.admin.hosts.unwrap_or_default(),
             data: (!memory).then_some(data),
             dev: self.dev || file.dev == Some(true),
+            demo: self.demo || file.demo == Some(true),
             server_names: file.server_names,
             origins: file.origins.unwrap_or_default(),
             relay: file.zone.relay.config(memory).map_err(Failure::new)?,
@@ -202,6 +208,13 @@ impl ServeArguments {
             log_json: self.log_json || file.log.json == Some(true),
             log_addresses: file.log.addresses.map(Addresses::from).unwrap_or_default(),
         })
+    }
+}
+
+impl Settings {
+    /// Whether the arena is shown where players connect.
+    pub(crate) fn has_arena(&self, players: SocketAddr) -> bool {
+        self.demo || players.ip().is_loopback()
     }
 }
 
@@ -230,6 +243,7 @@ impl fmt::Display for Settings {
             None => writeln!(f, "memory = true")?,
         }
         writeln!(f, "dev = {}", self.dev)?;
+        writeln!(f, "demo = {}", self.demo)?;
         if let Some(names) = &self.server_names {
             writeln!(f, "server_names = {names:?}")?;
         }
@@ -320,6 +334,16 @@ mod tests {
         }
         let wrong = parse("[log]\naddresses = \"some\"\n").expect_err("there is no such way");
         assert!(wrong.starts_with("line 2: ") && wrong.contains("`hash`"), "{wrong}");
+    }
+
+    #[test]
+    fn the_arena_is_shown_to_this_machine_or_when_asked_for() {
+        let mut settings = ServeArguments::default().settings().expect("the defaults are good");
+        let here = settings.listen;
+        let everywhere = SocketAddr::from(([0, 0, 0, 0], 7400));
+        assert!(settings.has_arena(here) && !settings.has_arena(everywhere));
+        settings.demo = true;
+        assert!(settings.has_arena(everywhere));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The program as people start it.
 #![cfg(feature = "server")]
 
+mod arena;
 mod binary;
 mod dialogue;
 mod serving;

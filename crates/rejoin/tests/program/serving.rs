@@ -10,7 +10,9 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 pub(crate) fn rejoin() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_rejoin"));
     command.current_dir(env!("CARGO_TARGET_TMPDIR"));
-    for name in ["LISTEN", "ADMIN_LISTEN", "MEMORY", "DATA", "DEV", "CONFIG", "LOG", "LOG_JSON"] {
+    for name in
+        ["LISTEN", "ADMIN_LISTEN", "MEMORY", "DATA", "DEV", "DEMO", "CONFIG", "LOG", "LOG_JSON"]
+    {
         command.env_remove(format!("REJOIN_{name}"));
     }
     command.env_remove("REJOIN_STOP_WITHIN_S");
@@ -34,8 +36,12 @@ pub(crate) struct Serving {
 
 impl Serving {
     pub(crate) fn start(more: &[&str]) -> Self {
+        Self::start_at("127.0.0.1:0", more)
+    }
+
+    pub(crate) fn start_at(listen: &str, more: &[&str]) -> Self {
         let mut command = rejoin();
-        command.args(["serve", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"]);
+        command.args(["serve", "--listen", listen, "--admin-listen", "127.0.0.1:0"]);
         command.args(more).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn().expect("it starts");
         let mut lines = BufReader::new(child.stdout.take().expect("it is piped")).lines();
