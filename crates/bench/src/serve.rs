@@ -61,9 +61,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         let listener = listen()?;
         let address = listener.local_addr()?;
         match arguments.kind {
-            Kind::Ours => ours::start(listener)?,
+            Kind::Ours => ours::start(listener).await?,
             Kind::Bare => bare::start(listener),
-            Kind::Soak => crate::soak::serve(listener)?,
+            Kind::Soak => crate::soak::serve(listener).await?,
         }
         println!("{SAYS}{address}");
         tokio::task::spawn_blocking(|| std::io::stdin().read_to_end(&mut Vec::new())).await??;

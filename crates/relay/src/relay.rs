@@ -1,6 +1,7 @@
 //! The zone itself: carries orders out and tells everybody the facts.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use bytes::{BufMut, Bytes, BytesMut};
 use rejoin_core::id::{ObjectId, PlayerId, SessionId};
@@ -39,6 +40,9 @@ struct JoinOptions {}
 
 const META: &str = "meta";
 const HOST_TIMER: &[u8] = b"host";
+const EMPTY_TIMER: &[u8] = b"empty";
+/// How long an empty room stays.
+const EMPTY_GRACE: Duration = Duration::from_secs(10);
 
 /// The relay.
 #[derive(Debug, Default)]
@@ -393,8 +397,8 @@ impl Zone for Relay {
         let cause = cause.as_str_name().trim_start_matches("PART_CAUSE_").to_lowercase();
         self.tell(ctx, Fact::Parted { member: who.0, cause });
         if ctx.members().next().is_none() {
-            // Nobody could come back to it: who held a place here has just given it up.
-            return ctx.end();
+            // Somebody who parts and joins again, or a friend who is just coming, finds it still there.
+            ctx.after(EMPTY_GRACE, EMPTY_TIMER);
         }
         if self.host.member == Some(who) {
             self.waiting = false;
@@ -460,6 +464,9 @@ impl Zone for Relay {
     }
 
     fn on_timer(&mut self, ctx: Ctx<'_, '_>, key: Bytes) {
+        if key == EMPTY_TIMER && ctx.members().next().is_none() {
+            ctx.end();
+        }
         if key == HOST_TIMER && self.waiting {
             self.waiting = false;
             let host = self.host.member;

@@ -10,7 +10,7 @@ use tokio::net::TcpListener;
 
 use super::zones::{BEAT, Beat, ECHO, HOLD, PERIOD, config};
 
-pub(crate) fn start(listener: TcpListener) -> Result<()> {
+pub(crate) async fn start(listener: TcpListener) -> Result<()> {
     let unlimited = Rate { per_second: 0, burst: 0 };
     let hub = HubConfig {
         anonymous: true,
@@ -25,6 +25,7 @@ pub(crate) fn start(listener: TcpListener) -> Result<()> {
         .zone(BEAT, config(Some(PERIOD)), Beat::default)
         .start()
         .map_err(|error| anyhow!("{error}"))?;
+    server.ready().await.map_err(|error| anyhow!("{error}"))?;
     tokio::spawn(async move { server.listen(listener, WebConfig::default()).await });
     Ok(())
 }

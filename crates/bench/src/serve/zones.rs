@@ -5,7 +5,6 @@ use std::time::Duration;
 use bytes::{BufMut, Bytes, BytesMut};
 use rejoin_core::exchange::Hold;
 use rejoin_core::zone::{Context, Durability, Sender, Zone, ZoneConfig};
-use rejoin_server::relay;
 
 use crate::machine::now;
 
@@ -23,9 +22,14 @@ pub(crate) const BEAT_BYTES: usize = 200;
 /// Nobody is given up while the bench counts.
 pub(crate) const HOLD: Duration = Duration::from_secs(3_600);
 
-/// How the zones of the bench run: as the relay, but that they hold everybody.
+/// How the zones of the bench run: in memory, and they hold everybody.
 pub(crate) fn config(tick: Option<Duration>) -> ZoneConfig {
-    ZoneConfig { durability: Durability::Memory, tick, hold: Hold::Timed(HOLD), ..relay::config() }
+    ZoneConfig {
+        durability: Durability::Memory,
+        tick,
+        hold: Hold::Timed(HOLD),
+        ..ZoneConfig::default()
+    }
 }
 
 /// When a beat was due and when it was said, so that a late one is seen as late.

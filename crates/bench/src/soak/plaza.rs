@@ -7,7 +7,7 @@ use bytes::Bytes;
 use rejoin_core::exchange::Hold;
 use rejoin_core::id::SessionId;
 use rejoin_core::zone::{Context, Durability, JoinDenied, Sender, Zone, ZoneConfig};
-use rejoin_server::{ServerBuilder, WebConfig, relay};
+use rejoin_server::{ServerBuilder, WebConfig};
 use tokio::net::TcpListener;
 
 use super::speech::{Speech, Standing};
@@ -59,12 +59,12 @@ impl Zone for Plaza {
 }
 
 /// Serves plazas on a socket.
-pub(crate) fn start(listener: TcpListener) -> anyhow::Result<()> {
+pub(crate) async fn start(listener: TcpListener) -> anyhow::Result<()> {
     let roomy = ZoneConfig {
         durability: Durability::Memory,
         tick: Some(TICK),
         hold: Hold::Timed(HOLD),
-        ..relay::config()
+        ..ZoneConfig::default()
     };
     let tight = ZoneConfig { ring_frames_max: TIGHT_FRAMES, ..roomy.clone() };
     let server = ServerBuilder::new()
@@ -72,6 +72,7 @@ pub(crate) fn start(listener: TcpListener) -> anyhow::Result<()> {
         .zone(TIGHT, tight, Plaza::default)
         .start()
         .map_err(|error| anyhow::anyhow!("{error}"))?;
+    server.ready().await.map_err(|error| anyhow::anyhow!("{error}"))?;
     tokio::spawn(async move { server.listen(listener, WebConfig::default()).await });
     Ok(())
 }

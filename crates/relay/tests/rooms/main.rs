@@ -350,6 +350,26 @@ fn a_room_ends_with_its_last_member() {
     assert_eq!(world.zones(), []);
 }
 
+#[test]
+fn an_empty_room_stays_for_a_moment_and_its_host_is_whoever_comes() {
+    let mut world = world(RelayConfig::default(), 13);
+    let [ann] = room(&mut world, ["ann"]);
+    assert_eq!(
+        ask(&mut world, ann, set("map", Of::All, None, "cave")),
+        Fact::Done { version: Some(1) }
+    );
+    world.part(ann);
+    world.run(Duration::from_secs(5));
+    let [bob] = room(&mut world, ["bob"]);
+    let bob_is = number(&world, bob);
+    assert_eq!(told_room(&mut world, bob).map(|room| room.host), Some(Some(bob_is)));
+    world.run(Duration::from_secs(20));
+    assert_eq!(
+        refused(&ask(&mut world, bob, set("map", Of::All, Some(0), "x"))),
+        Some(Reason::Version)
+    );
+}
+
 /// Terms only grow, each has one host, and what the host set stays: through cuts, crashes and stalls.
 #[test]
 fn there_is_never_more_than_one_host() {

@@ -9,6 +9,7 @@ use rejoin_core::exchange::ZoneName;
 use rejoin_core::hub::{Answer, SessionConfig};
 use rejoin_core::id::{PlayerId, SessionId};
 use rejoin_core::zone::{Context, Delivery, Sender, Zone, ZoneConfig};
+use rejoin_server::relay::{Fact, Heard, Order, Said};
 use rejoin_server::{ServerError, WebConfig};
 use serde_json::json;
 
@@ -31,8 +32,9 @@ async fn a_native_session_plays_with_clients() {
     let mut ann = running.member("square").await;
     ann.up(2, json!({"message": {"payload": "aGk="}})).await;
     let Some(Delivery::Message(message)) = heard.recv().await else { panic!("a message") };
-    assert_eq!(message.downcast_ref::<Bytes>(), Some(&Bytes::from_static(b"hi")));
-    let answer: Arc<Bytes> = Arc::new(Bytes::from_static(b"ho"));
+    let said = message.downcast_ref::<Heard>().expect("the zone's own type");
+    assert_eq!((&said.fact, &said.body[..]), (&Fact::Bare, &b"hi"[..]));
+    let answer = Arc::new(Said { order: Order::Bare, body: Bytes::from_static(b"ho") });
     server.say(npc, answer).await.expect("it runs");
     assert_eq!(ann.hear("down").await["message"]["payload"], "aG8=");
 
