@@ -63,9 +63,12 @@ async fn ready(server: &Server) {
 async fn enter(server: &Server, zone: &str) -> (SessionId, Deliveries) {
     ready(server).await;
     let npc = server.start_session(SessionConfig::default()).await.expect("there is room");
-    let heard = server.deliveries(npc);
+    let mut heard = server.deliveries(npc);
     let name = ZoneName { kind: "counter".to_owned(), name: zone.to_owned() };
     server.join(npc, name, Bytes::new()).await.expect("the kind is known");
+    // Until the zone is open, nothing can be said there.
+    let joined = tokio::time::timeout(PATIENCE, heard.recv()).await.expect("in time");
+    assert!(matches!(joined, Some(Delivery::Joined(..))));
     (npc, heard)
 }
 
