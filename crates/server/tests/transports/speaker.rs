@@ -7,6 +7,7 @@ use rejoin_core::budget::Rate;
 use rejoin_core::event::Event;
 use rejoin_core::hub::HubConfig;
 use rejoin_core::id::SessionId;
+use rejoin_core::zone::Durability;
 use rejoin_server::{QueueLimits, Server, ServerBuilder, relay};
 use rejoin_wire::v1::{
     Anonymous, ClientFrame, CloseCode, Farewell, Hello, Join, Login, Message, Up, client_frame,
@@ -43,6 +44,8 @@ pub(crate) fn wide() -> ServerBuilder {
         ..HubConfig::default()
     };
     let mut zone = relay::config();
+    // Where every cut is acknowledged, a sender that does not read meanwhile is a deaf one, too.
+    zone.durability = Durability::Memory;
     (zone.ring_bytes_max, zone.window_bytes) = (128 << 20, 128 << 20);
     (zone.ring_frames_max, zone.window_frames) = (1 << 16, 1 << 16);
     ServerBuilder::new()
