@@ -27,8 +27,23 @@ pub const CHECKERS: &[(&str, &str)] = &[
     ("match-data", "what is kept for a player in a match is what was set"),
     ("client-sane", "no client ever sees a frame that breaks the protocol"),
     ("no-panic", "nothing but game code ever panics"),
+    ("goes-to-sleep", "who is woken does what is due: nobody wakes for ever at one instant"),
     ("same-trace", "the same seed gives the same trace"),
 ];
+
+/// How often in a row a machine may wake, do what is due, and have more due at the same instant.
+const IN_VAIN_MAX: u32 = 10;
+
+/// Who can be woken.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Sleeper {
+    /// The server's hub.
+    Hub,
+    /// A zone, by its number.
+    Zone(u64),
+    /// A player's client, by its place.
+    Player(usize),
+}
 
 /// What onlookers remember to judge by.
 #[derive(Debug, Default)]
@@ -42,6 +57,8 @@ pub struct Watch {
     pub ready_at: u64,
     /// Sessions that have been in a zone that forgets on a crash.
     pub volatile: BTreeSet<u64>,
+    /// Who woke last and had as much to do as before, since when, and how often in a row.
+    pub restless: Option<(Sleeper, u64, u32)>,
     /// Violations found so far.
     pub found: Vec<Violation>,
 }
@@ -51,5 +68,15 @@ impl Watch {
     pub fn fail(&mut self, checker: &'static str, text: String) {
         debug_assert!(CHECKERS.iter().any(|(name, _)| *name == checker));
         self.found.push(Violation { checker, text });
+    }
+
+    /// Somebody has woken and done what was due; whether something is due at once again.
+    pub fn woken(&mut self, now: u64, sleeper: Sleeper, again: bool) {
+        let before = self.restless.filter(|(who, since, _)| (*who, *since) == (sleeper, now));
+        let count = 1 + before.map_or(0, |(.., count)| count);
+        self.restless = again.then_some((sleeper, now, count));
+        if again && count > IN_VAIN_MAX {
+            self.fail("goes-to-sleep", format!("{sleeper:?} was woken {count} times at {now} us"));
+        }
     }
 }

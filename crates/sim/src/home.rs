@@ -4,6 +4,7 @@
 use rejoin_client::Output;
 use rejoin_core::event::Event as Told;
 
+use crate::check::Sleeper;
 use crate::event::Event;
 use crate::link::Who;
 use crate::world::World;
@@ -81,10 +82,15 @@ impl World {
             let until = player.frozen_until;
             return self.queue.put_off(until, order, Event::PlayerWake { player: index });
         }
-        player.wake = None;
+        // Another wake was planned for an earlier time, and it has come.
+        if player.wake.take_if(|at| *at <= self.now).is_none() {
+            return;
+        }
         let time = player.time(self.now);
         player.client.wake(time);
         self.drain_player(index);
+        let again = self.players[index].wake == Some(self.now);
+        self.watch.woken(self.now, Sleeper::Player(index), again);
     }
 
     pub(crate) fn overhear(&mut self, event: &Told) {

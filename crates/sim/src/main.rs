@@ -3,6 +3,8 @@
 
 use std::collections::BTreeMap;
 use std::process::ExitCode;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use clap::Parser;
@@ -104,42 +106,85 @@ fn main() -> ExitCode {
     ExitCode::from(u8::from(failed))
 }
 
+/// A seed takes about a tenth of a second. One that takes this long will not end: a run that hangs
+/// tells nobody which seed it was.
+const ENDLESS: Duration = Duration::from_secs(120);
+
+/// The seeds that are being played, and since when.
+#[derive(Default)]
+struct Playing(Mutex<BTreeMap<u64, Instant>>);
+
+impl Playing {
+    fn play(&self, seed: u64) -> Report {
+        if let Ok(mut playing) = self.0.lock() {
+            playing.insert(seed, Instant::now());
+        }
+        let report = play(seed, Options::default());
+        if let Ok(mut playing) = self.0.lock() {
+            playing.remove(&seed);
+        }
+        report
+    }
+
+    /// Ends the program when a seed does not end.
+    fn watch(&self, over: &AtomicBool) {
+        while !over.load(Ordering::Relaxed) {
+            std::thread::sleep(Duration::from_millis(50));
+            let Ok(playing) = self.0.lock() else { return };
+            let endless = playing.iter().find(|(_, since)| since.elapsed() > ENDLESS);
+            if let Some((seed, _)) = endless {
+                println!("seed {seed} has not ended after {} s", ENDLESS.as_secs());
+                println!("  again: cargo xtask sim --replay {seed}");
+                std::process::exit(1);
+            }
+        }
+    }
+}
+
 /// Plays seeds on a few threads; each seed is played by one.
 fn play_all(args: &Args) -> Total {
     let begun = Instant::now();
     let until = args.seconds.map(Duration::from_secs);
     let seeds = args.seeds.unwrap_or(if until.is_some() { u64::MAX } else { 100 });
-    let next = std::sync::atomic::AtomicU64::new(0);
-    let total = std::sync::Mutex::new((Total::default(), Instant::now()));
+    let next = AtomicU64::new(0);
+    let total = Mutex::new((Total::default(), Instant::now()));
+    let (playing, over) = (Playing::default(), AtomicBool::new(false));
     std::thread::scope(|scope| {
-        for _ in 0..args.threads.max(1) {
-            scope.spawn(|| {
-                loop {
-                    let index = next.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-                    if index >= seeds || until.is_some_and(|until| begun.elapsed() >= until) {
-                        return;
+        scope.spawn(|| playing.watch(&over));
+        let players: Vec<_> = (0..args.threads.max(1))
+            .map(|_| {
+                scope.spawn(|| {
+                    loop {
+                        let index = next.fetch_add(1, Ordering::Relaxed);
+                        if index >= seeds || until.is_some_and(|until| begun.elapsed() >= until) {
+                            return;
+                        }
+                        let report = playing.play(args.from.saturating_add(index));
+                        let Ok(mut guard) = total.lock() else { return };
+                        let (total, told) = &mut *guard;
+                        total.add(report);
+                        if total.failed.len() >= 3 {
+                            next.store(u64::MAX / 2, Ordering::Relaxed);
+                            return;
+                        }
+                        if told.elapsed() >= Duration::from_secs(5) {
+                            *told = Instant::now();
+                            eprintln!(
+                                "{:>5} s  {} seeds  {:.1} simulated hours  {} failed",
+                                begun.elapsed().as_secs(),
+                                total.seeds,
+                                total.simulated_us as f64 / 3.6e9,
+                                total.failed.len()
+                            );
+                        }
                     }
-                    let report = play(args.from.saturating_add(index), Options::default());
-                    let Ok(mut guard) = total.lock() else { return };
-                    let (total, told) = &mut *guard;
-                    total.add(report);
-                    if total.failed.len() >= 3 {
-                        next.store(u64::MAX / 2, std::sync::atomic::Ordering::Relaxed);
-                        return;
-                    }
-                    if told.elapsed() >= Duration::from_secs(5) {
-                        *told = Instant::now();
-                        eprintln!(
-                            "{:>5} s  {} seeds  {:.1} simulated hours  {} failed",
-                            begun.elapsed().as_secs(),
-                            total.seeds,
-                            total.simulated_us as f64 / 3.6e9,
-                            total.failed.len()
-                        );
-                    }
-                }
-            });
+                })
+            })
+            .collect();
+        for player in players {
+            let _ = player.join();
         }
+        over.store(true, Ordering::Relaxed);
     });
     total.into_inner().map_or_else(|_| Total::default(), |(total, _)| total)
 }

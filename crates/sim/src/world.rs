@@ -6,7 +6,7 @@ use rejoin_core::zone::ZoneInput;
 use rejoin_testkit::parts::queue::{Planned, Queue};
 use rejoin_testkit::parts::rng::Rng;
 
-use crate::check::Watch;
+use crate::check::{Sleeper, Watch};
 use crate::disk::Disk;
 use crate::event::Event;
 use crate::game;
@@ -185,14 +185,20 @@ impl World {
             }
             Event::Command { command, .. } => self.command(*command),
             Event::HubWake { .. } => {
-                self.node.hub_wake = None;
+                if self.node.hub_wake.take_if(|at| *at <= self.now).is_none() {
+                    return;
+                }
                 self.hub(HubInput::Wake);
+                self.watch.woken(self.now, Sleeper::Hub, self.node.hub_wake == Some(self.now));
             }
             Event::ZoneWake { zone, .. } => {
-                if let Some(seat) = self.node.zones.get_mut(&zone) {
-                    seat.wake = None;
-                    self.zone(zone, ZoneInput::Wake);
+                let seat = self.node.zones.get_mut(&zone);
+                if seat.and_then(|seat| seat.wake.take_if(|at| *at <= self.now)).is_none() {
+                    return;
                 }
+                self.zone(zone, ZoneInput::Wake);
+                let again = self.node.zones.get(&zone).and_then(|seat| seat.wake);
+                self.watch.woken(self.now, Sleeper::Zone(zone.0), again == Some(self.now));
             }
             Event::PlayerWake { player } => self.player_wake(order, player),
             Event::Act { player } => self.act(player),

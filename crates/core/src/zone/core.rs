@@ -176,6 +176,8 @@ pub struct ZoneCore<Z: Zone> {
     pub(crate) culprit: Option<(SessionId, u64)>,
     pub(crate) unknown_answers: u64,
     pub(crate) ack_at: Option<Time>,
+    /// Calls that failed at once, each asked by the answer to the one before.
+    pub(crate) failing: u32,
 }
 
 impl<Z: Zone> ZoneCore<Z> {
@@ -193,6 +195,7 @@ impl<Z: Zone> ZoneCore<Z> {
             culprit: None,
             unknown_answers: 0,
             ack_at: None,
+            failing: 0,
         };
         match row::load(&opened.rows) {
             Ok(saved) => zone.recover(now, saved, spec.poisoned),
@@ -345,7 +348,7 @@ impl<Z: Zone> ZoneMachine for ZoneCore<Z> {
         if self.life == Life::Done {
             return None;
         }
-        [self.room.clock.next_deadline(), self.room.soonest, self.ack_at, self.saver.next_save]
+        [self.room.clock.next_deadline(), self.room.soonest, self.ack_at, self.next_cut()]
             .into_iter()
             .flatten()
             .min()

@@ -83,6 +83,15 @@ impl<Z: Zone> ZoneCore<Z> {
         self.cut(now, saved);
     }
 
+    /// When a cut is due that nothing but time makes due. While there is nothing to cut, or no more
+    /// may be on its way, an input comes first: waking would do nothing.
+    pub(crate) fn next_cut(&self) -> Option<Time> {
+        let config = &self.room.config;
+        let dirty = self.room.dirty.any || self.room.dirty.maybe;
+        let possible = dirty && self.out.in_flight() < config.cuts_in_flight_max.max(1);
+        self.saver.next_save.filter(|_| possible && !config.durability.is_gated())
+    }
+
     /// The game's state and its hash.
     fn save(&self) -> SaveOutcome {
         let saved = catch_unwind(AssertUnwindSafe(|| self.game.save())).map_err(|_| Panicked)?;
@@ -475,6 +484,7 @@ fn member_of(now: Time, row: row::MemberRow) -> Member {
         epoch: SessionEpoch(row.epoch),
         link: None,
         leaving,
+        parting: false,
         newest: row.newest,
         sent: row.acked,
         acked: row.acked,

@@ -42,6 +42,8 @@ pub(crate) struct Member {
     pub epoch: SessionEpoch,
     pub link: Option<Link>,
     pub leaving: Option<Leaving>,
+    /// It is about to leave: nobody can ask it anything any more.
+    pub parting: bool,
 
     // What it hears.
     /// The highest number addressed to it.

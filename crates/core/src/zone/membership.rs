@@ -122,6 +122,7 @@ impl<Z: Zone> ZoneCore<Z> {
             epoch: admit.epoch,
             link,
             leaving: None,
+            parting: false,
             newest: 0,
             sent: 0,
             acked: 0,
@@ -397,11 +398,9 @@ impl<Z: Zone> ZoneCore<Z> {
             self.tell_applied(session);
         }
         let Some(member) = self.room.active_mut(session) else { return };
-        let calls = member.calls.take_all();
-        for call in calls {
-            self.step(now, None, |game, ctx| {
-                game.on_answer(ctx, session, call.key, Err(CallFailed::Gone));
-            });
+        member.parting = true;
+        for call in member.calls.take_all() {
+            self.unanswered(now, session, call.key, CallFailed::Gone);
         }
         if is_native {
             self.tell_native(session, Delivery::Parted(cause));

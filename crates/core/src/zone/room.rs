@@ -115,7 +115,7 @@ impl Room {
 
     /// Finds the soonest deadline afresh, after some have passed.
     pub(crate) fn reset_alarm(&mut self) {
-        let members = self.members.values();
+        let members = self.members.values().filter(|member| member.is_active());
         self.soonest =
             members.flat_map(|m| [m.progress_at, m.calls.next_deadline()]).flatten().min();
     }

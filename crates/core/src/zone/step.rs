@@ -21,6 +21,9 @@ use crate::id::{JobId, SessionId};
 use crate::mark::{Mark, hit};
 use crate::time::{Time, millis_u32};
 
+/// How deep a game may answer the failure of a call with a call that fails at once.
+const CALLS_FAILING_MAX: u32 = 32;
+
 impl<Z: Zone> ZoneCore<Z> {
     /// `cause`: whose message this step answers, for the share of the ring.
     pub(crate) fn carry_out(
@@ -224,12 +227,11 @@ impl<Z: Zone> ZoneCore<Z> {
         key: Bytes,
     ) {
         let calls_max = self.room.config.calls_max;
-        let Some(member) = self.room.active_mut(session) else { return };
+        let Some(member) = self.room.active_mut(session).filter(|member| !member.parting) else {
+            return self.unanswered(now, session, key, CallFailed::Gone);
+        };
         if member.calls.len() >= calls_max {
-            self.step(now, None, |game, ctx| {
-                game.on_answer(ctx, session, key, Err(CallFailed::Timeout));
-            });
-            return;
+            return self.unanswered(now, session, key, CallFailed::Timeout);
         }
         let first = member.calls.is_empty();
         let call = member.calls.open(key, now.after(deadline));
@@ -245,6 +247,26 @@ impl<Z: Zone> ZoneCore<Z> {
         if first {
             self.out.push(ZoneOutput::ToHub(ToHub::Awaiting { session, open: true }));
         }
+    }
+
+    /// Tells the game that a call has no answer. One that asks again at once, and fails again, and so
+    /// on for ever, is as faulty as one that panics.
+    pub(crate) fn unanswered(
+        &mut self,
+        now: Time,
+        session: SessionId,
+        key: Bytes,
+        why: CallFailed,
+    ) {
+        if self.failing >= CALLS_FAILING_MAX {
+            let text = format!(
+                "on_answer asks {session} again each time it is told that this failed: {why:?}"
+            );
+            return self.fault(None, text);
+        }
+        self.failing += 1;
+        self.step(now, None, |game, ctx| game.on_answer(ctx, session, key, Err(why)));
+        self.failing -= 1;
     }
 
     fn set_match(&mut self, running: bool) {

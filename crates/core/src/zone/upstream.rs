@@ -213,9 +213,7 @@ impl<Z: Zone> ZoneCore<Z> {
             let Some(member) = self.room.active_mut(session) else { continue };
             for call in member.calls.expire(now) {
                 hit(Mark::CallTimeout);
-                self.step(now, None, |game, ctx| {
-                    game.on_answer(ctx, session, call.key, Err(CallFailed::Timeout));
-                });
+                self.unanswered(now, session, call.key, CallFailed::Timeout);
             }
             self.tell_awaiting(session);
         }

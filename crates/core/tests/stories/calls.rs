@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use rejoin_core::call::CallFailed;
+use rejoin_core::event::Event;
 use rejoin_core::hub::{Answer, Command};
 use rejoin_core::id::CallId;
 use rejoin_core::session::Flags;
@@ -77,6 +78,33 @@ fn a_part_ends_the_calls_of_its_zone() {
     let number = desk.client("ann").number;
     assert_eq!(desk.take("ann").last(), Some(&format!("refused {number} UnknownCall")));
     assert_eq!(desk.hub.counts().unknown_answers_total, 1);
+}
+
+/// A call that was opened while its peer left had nobody to end it: the zone woke for it for ever.
+#[test]
+fn whoever_asks_a_member_that_is_leaving_learns_that_it_is_gone() {
+    let mut desk = Desk::with_plaza(&["ann", "bob"]);
+    desk.say("ann", "call twice");
+    desk.part("ann");
+    let heard = desk.take("bob");
+    let answers: Vec<&String> = heard.iter().filter(|line| line.starts_with("answer")).collect();
+    assert_eq!(answers, ["answer twice Gone", "answer once Gone"]);
+    desk.wait(2_000);
+    assert!(desk.take("bob").is_empty());
+    desk.assert_plays("bob");
+}
+
+#[test]
+fn a_game_that_asks_the_departed_for_ever_is_a_fault_of_that_zone_alone() {
+    let mut desk = Desk::with_plaza(&["ann"]);
+    desk.login("bob");
+    desk.join("bob", "session");
+    desk.hush();
+    desk.say("ann", "call stubborn");
+    desk.part("ann");
+    let faults = desk.events.iter().filter(|event| matches!(event, Event::ZoneFault { .. }));
+    assert!(faults.count() > 0);
+    desk.assert_plays("bob");
 }
 
 #[test]

@@ -96,7 +96,7 @@ impl<const V: u32> Zone for Plaza<V> {
     fn on_answer(
         &mut self,
         ctx: Ctx<'_, '_>,
-        _: SessionId,
+        who: SessionId,
         key: Bytes,
         answer: Result<Text, CallFailed>,
     ) {
@@ -106,6 +106,11 @@ impl<const V: u32> Zone for Plaza<V> {
             Ok(Text(answer)) => format!("answer {key} {answer}"),
             Err(failed) => format!("answer {key} {failed:?}"),
         }));
+        match key.as_str() {
+            "twice" => ctx.call(who, Text(key), Duration::from_millis(1_000), "once"),
+            "stubborn" => ctx.call(who, Text(key), Duration::from_millis(1_000), "stubborn"),
+            _ => {}
+        }
     }
 
     fn on_job(&mut self, ctx: Ctx<'_, '_>, key: Bytes, result: Bytes) {
