@@ -60,7 +60,7 @@ impl Config {
             send_buffer_bytes_max: 1_048_576,
             requests_max: 1_024,
             ack_every: 16,
-            ack_delay: Duration::from_millis(50),
+            ack_delay: Duration::from_millis(200),
             handshake_timeout: Duration::from_secs(10),
             silence_percent: 250,
         }

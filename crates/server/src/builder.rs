@@ -27,7 +27,7 @@ use crate::mailbox::DOOR_MAX;
 use crate::natives::Natives;
 use crate::server::{Parts, Server};
 use crate::sight::{SharedSight, Sight, SightConfig};
-use crate::zones::{self, Surroundings};
+use crate::zones::{self, Mailbag, Surroundings};
 
 /// How long the game's admission rule may think.
 const ADMISSION_DEADLINE: Duration = Duration::from_secs(5);
@@ -252,7 +252,7 @@ impl ServerBuilder {
             lines: lines.clone(),
             inner,
             ledger: ledger_door.clone(),
-            zones: doors.clone(),
+            zones: Mailbag::new(doors.clone()),
             sight: sight.clone(),
             natives: natives.clone(),
             admission,

@@ -22,7 +22,7 @@ use crate::lines::Lines;
 use crate::mailbox::{InnerDoor, Mail};
 use crate::natives::Natives;
 use crate::sight::SharedSight;
-use crate::zones::{Depth, ToThread, ZoneDoors};
+use crate::zones::{Depth, Mailbag};
 
 /// Numbered frames and acknowledgements that wait for one zone; at the bound a sender is let go as
 /// `TooSlow` and comes back with a resume.
@@ -47,7 +47,7 @@ pub(crate) struct HubTask {
     pub(crate) lines: Lines,
     pub(crate) inner: InnerDoor,
     pub(crate) ledger: LedgerDoor,
-    pub(crate) zones: ZoneDoors,
+    pub(crate) zones: Mailbag,
     pub(crate) sight: SharedSight,
     pub(crate) natives: Arc<Natives>,
     /// The game's rule, and how long it may think.
@@ -76,6 +76,7 @@ impl HubTask {
         mut outer: mpsc::Receiver<Mail>,
     ) {
         self.carry_out();
+        self.zones.send();
         let mut walls = tokio::time::interval(WALL_EVERY);
         walls.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let stop = loop {
@@ -95,6 +96,9 @@ impl HubTask {
                 }
                 () = tokio::time::sleep(sleep) => {}
             }
+            // Whoever else can run now may have something to say as well: the more is fed in one go,
+            // the fewer threads are woken for it. Without anybody this costs a look at the sockets.
+            tokio::task::yield_now().await;
             // All that waits is fed before time is said to have passed.
             let waiting = (inner.len(), outer.len());
             for _ in 0..waiting.0 {
@@ -116,6 +120,7 @@ impl HubTask {
             if self.hub.next_deadline().is_some_and(|at| at <= now) {
                 self.feed(HubInput::Wake);
             }
+            self.zones.send();
         };
         self.say_goodbye(inner, outer).await;
         match stop {
@@ -135,6 +140,7 @@ impl HubTask {
         mut outer: mpsc::Receiver<Mail>,
     ) {
         self.feed(HubInput::Shutdown);
+        self.zones.send();
         let end = tokio::time::Instant::now() + FAREWELL;
         while self.lines.len() > 0 {
             tokio::select! {
@@ -145,6 +151,7 @@ impl HubTask {
                 // Connections that were refused tell the hub nothing.
                 () = tokio::time::sleep(Duration::from_millis(20)) => {}
             }
+            self.zones.send();
         }
     }
 
@@ -222,6 +229,8 @@ impl HubTask {
                 self.own.rooms.remove(&zone);
                 self.own.names.remove(&zone);
                 self.sight.watch_mailbox(zone, None);
+                // It hears all that was said to it before it is dropped.
+                self.zones.send();
                 let _ = self.ledger.send(Entry::DropZone(zone));
             }
             HubOutput::Commit(batch) => {
@@ -249,6 +258,7 @@ impl HubTask {
         self.own.rooms.insert(spec.id, Room { depth: depth.clone() });
         self.own.names.insert(spec.id, spec.name.clone());
         self.sight.watch_mailbox(spec.id, Some(depth.clone()));
+        self.zones.send();
         let _ = self.ledger.send(Entry::OpenZone(spec, depth));
     }
 
@@ -266,7 +276,7 @@ impl HubTask {
             ToZone::Up { .. } | ToZone::Loose { .. } | ToZone::Ack { .. } => {}
             _ => room.depth.force(),
         }
-        self.zones.send(zone, ToThread::Mail(zone, owner, message));
+        self.zones.put(zone, owner, message);
     }
 
     /// Its zone takes nothing more: the frame is not consumed, so the connection must go, and the

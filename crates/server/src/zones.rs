@@ -63,7 +63,9 @@ impl Depth {
 pub(crate) enum ToThread {
     Open(Box<ZoneSpec>, Opened, Depth),
     Drop(ZoneId),
-    Mail(ZoneId, OwnerEpoch, ToZone),
+    /// What the hub said in one go, in order, to any zones of the thread: a thread is woken once for
+    /// all of it.
+    Mail(Vec<(ZoneId, OwnerEpoch, ToZone)>),
     Committed(ZoneId, OwnerEpoch, Revision),
     JobDone(ZoneId, OwnerEpoch, JobId, Bytes),
     Stop,
@@ -82,11 +84,12 @@ struct Door {
 impl ZoneDoors {
     /// False: nobody will read it.
     pub(crate) fn send(&self, zone: ZoneId, message: ToThread) -> bool {
-        let index = (zone.0 % self.0.len() as u64) as usize;
-        let door = &self.0[index];
-        let is_sent = door.inbox.send(message).is_ok();
-        // Looked at afterwards: whoever closes the door marks it before it empties the inbox.
-        is_sent && !door.is_closed.load(Ordering::Acquire)
+        self.0[self.index(zone)].send(message)
+    }
+
+    /// Which thread a zone lives on.
+    fn index(&self, zone: ZoneId) -> usize {
+        (zone.0 % self.0.len() as u64) as usize
     }
 
     pub(crate) fn stop(&self) {
@@ -105,6 +108,50 @@ impl ZoneDoors {
         self.0[index].is_closed.store(true, Ordering::Release);
     }
 }
+
+impl Door {
+    fn send(&self, message: ToThread) -> bool {
+        let is_sent = self.inbox.send(message).is_ok();
+        // Looked at afterwards: whoever closes the door marks it before it empties the inbox.
+        is_sent && !self.is_closed.load(Ordering::Acquire)
+    }
+}
+
+/// What the hub has said to zones and not sent yet, by thread.
+pub(crate) struct Mailbag {
+    doors: ZoneDoors,
+    bags: Vec<Vec<(ZoneId, OwnerEpoch, ToZone)>>,
+}
+
+impl Mailbag {
+    pub(crate) fn new(doors: ZoneDoors) -> Self {
+        let bags = doors.0.iter().map(|_| Vec::new()).collect();
+        Self { doors, bags }
+    }
+
+    pub(crate) fn put(&mut self, zone: ZoneId, owner: OwnerEpoch, message: ToZone) {
+        self.bags[self.doors.index(zone)].push((zone, owner, message));
+    }
+
+    /// Sends everything.
+    pub(crate) fn send(&mut self) {
+        for (bag, door) in self.bags.iter_mut().zip(self.doors.0.iter()) {
+            if !bag.is_empty() {
+                let next = Vec::with_capacity(bag.len().min(BAG_MAX));
+                door.send(ToThread::Mail(std::mem::replace(bag, next)));
+            }
+        }
+    }
+
+    /// Tells the threads to stop, once they have read everything.
+    pub(crate) fn stop(&mut self) {
+        self.send();
+        self.doors.stop();
+    }
+}
+
+/// Room that is kept for the next messages: as many as came last, but not after a flood.
+const BAG_MAX: usize = 64;
 
 /// How many threads hang in game code, and how many may before no more are replaced.
 #[derive(Clone, Debug)]

@@ -14,7 +14,7 @@ export const DEFAULTS = Object.freeze({
   sendBufferBytesMax: 1048576,
   requestsMax: 1024,
   ackEvery: 16,
-  ackDelayMs: 50,
+  ackDelayMs: 200,
   handshakeTimeoutMs: 10000,
   silencePercent: 250,
 });

@@ -498,6 +498,7 @@ fn member_of(now: Time, row: row::MemberRow) -> Member {
         progress_at: None,
         applied: row.applied,
         told: row.applied,
+        told_at: Time::ZERO,
         poisoned: row.poisoned,
         calls: Calls::from_rows(now, CallId(row.last_call), calls),
         avatar: row.avatar.map(ObjectId),

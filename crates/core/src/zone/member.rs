@@ -71,6 +71,8 @@ pub(crate) struct Member {
     pub applied: u64,
     /// The highest number its client has been told is consumed.
     pub told: u64,
+    /// When it was told the last time because of its own frame.
+    pub told_at: Time,
     /// Numbers that made the zone panic; they are consumed unheard.
     pub poisoned: Vec<u64>,
 

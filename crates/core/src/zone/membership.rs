@@ -136,6 +136,7 @@ impl<Z: Zone> ZoneCore<Z> {
             progress_at: None,
             applied: admit.applied,
             told: admit.applied,
+            told_at: Time::ZERO,
             poisoned: admit.poisoned.into_iter().collect(),
             calls: Calls::default(),
             avatar: None,

@@ -49,8 +49,9 @@ impl<Z: Zone> ZoneCore<Z> {
         self.culprit = Some((session, seq));
         // Consumed before its effects are carried out: they may part the sender, and what it takes
         // along must count this one. A panic undoes all of it.
-        let mut poisoned = false;
+        let (mut poisoned, mut sent) = (false, 0);
         if let Some(member) = self.room.active_mut(session) {
+            sent = member.sent;
             member.applied = seq;
             poisoned = member.poisoned.contains(&seq);
             member.poisoned.retain(|number| *number > seq);
@@ -66,7 +67,7 @@ impl<Z: Zone> ZoneCore<Z> {
         if let Some(code) = refusal {
             self.refuse(now, session, seq, code);
         }
-        self.note_applied(now, session);
+        self.note_applied(now, session, sent);
     }
 
     /// Applies a numbered frame, or says why not.
@@ -289,7 +290,10 @@ impl<Z: Zone> ZoneCore<Z> {
         }
     }
 
-    fn note_applied(&mut self, now: Time, session: SessionId) {
+    /// A number was consumed, when so much had been put on its sender's link. Its acknowledgement
+    /// travels with what the sender is told anyway, if the last one is a while ago; else it waits
+    /// for company.
+    fn note_applied(&mut self, now: Time, session: SessionId, sent: u64) {
         if is_armed(Bug::AckBeforeApplied) {
             let sessions: Vec<SessionId> = self.room.members.keys().copied().collect();
             for session in sessions {
@@ -301,10 +305,14 @@ impl<Z: Zone> ZoneCore<Z> {
         if self.room.config.durability.is_gated() {
             return;
         }
-        self.ack_at.get_or_insert(now.after(self.room.config.ack_delay));
-        let member = self.room.members.get(&session);
-        if member.is_some_and(|m| m.applied >= m.told.saturating_add(ACK_EVERY)) {
+        let delay = self.room.config.ack_delay;
+        let Some(member) = self.room.members.get_mut(&session) else { return };
+        let has_company = member.sent > sent && now >= member.told_at.after(delay);
+        if has_company || member.applied >= member.told.saturating_add(ACK_EVERY) {
+            member.told_at = now;
             self.tell_applied(session);
+        } else {
+            self.ack_at.get_or_insert(now.after(delay));
         }
     }
 

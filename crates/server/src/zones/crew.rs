@@ -123,8 +123,10 @@ impl Crew {
     /// Puts a message where its zone finds it.
     pub(super) fn put(&mut self, message: ToThread) {
         match message {
-            ToThread::Mail(zone, owner, message) => {
-                self.touch(zone, |seat| seat.waiting.push_back((owner, message)));
+            ToThread::Mail(bag) => {
+                for (zone, owner, message) in bag {
+                    self.touch(zone, |seat| seat.waiting.push_back((owner, message)));
+                }
             }
             ToThread::Committed(zone, owner, revision) => {
                 self.put_direct(zone, owner, ZoneInput::Committed(revision));
