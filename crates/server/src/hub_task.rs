@@ -27,6 +27,8 @@ use crate::zones::{Depth, Mailbag};
 /// Numbered frames and acknowledgements that wait for one zone; at the bound a sender is let go as
 /// `TooSlow` and comes back with a resume.
 const ZONE_MAILBOX_MAX: usize = 65_536;
+/// How often others may speak before zones are told what was said so far.
+const ROUNDS_MAX: usize = 4;
 /// How often the wall clock is read.
 const WALL_EVERY: Duration = Duration::from_secs(1);
 /// How long connections have to take their farewell when the server goes down.
@@ -98,19 +100,15 @@ impl HubTask {
             }
             // Whoever else can run now may have something to say as well: the more is fed in one go,
             // the fewer threads are woken for it. Without anybody this costs a look at the sockets.
-            tokio::task::yield_now().await;
-            // All that waits is fed before time is said to have passed.
-            let waiting = (inner.len(), outer.len());
-            for _ in 0..waiting.0 {
-                let Ok(input) = inner.try_recv() else { break };
-                self.feed(input);
-            }
             let mut stopped = None;
-            for _ in 0..waiting.1 {
-                match outer.try_recv() {
-                    Ok(Mail::Stop(done)) => stopped = Some(done),
-                    Ok(mail) => self.take(mail),
-                    Err(_) => break,
+            for _ in 0..ROUNDS_MAX {
+                tokio::task::yield_now().await;
+                if inner.is_empty() && outer.is_empty() {
+                    break;
+                }
+                stopped = self.feed_waiting(&mut inner, &mut outer);
+                if stopped.is_some() {
+                    break;
                 }
             }
             if stopped.is_some() {
@@ -131,6 +129,28 @@ impl HubTask {
                 let _ = self.ledger.send(Entry::Stop);
             }
         }
+    }
+
+    /// Feeds what waits at both doors at this instant; what comes meanwhile is for the next time.
+    fn feed_waiting(
+        &mut self,
+        inner: &mut mpsc::Receiver<HubInput>,
+        outer: &mut mpsc::Receiver<Mail>,
+    ) -> Option<oneshot::Sender<()>> {
+        let waiting = (inner.len(), outer.len());
+        for _ in 0..waiting.0 {
+            let Ok(input) = inner.try_recv() else { break };
+            self.feed(input);
+        }
+        let mut stopped = None;
+        for _ in 0..waiting.1 {
+            match outer.try_recv() {
+                Ok(Mail::Stop(done)) => stopped = Some(done),
+                Ok(mail) => self.take(mail),
+                Err(_) => break,
+            }
+        }
+        stopped
     }
 
     /// Tells every client that the server goes down, and gives the last frames time to leave.
