@@ -244,7 +244,11 @@ impl ServerBuilder {
         }
         sight.recover(&hub);
         let (failed, failure) = watch::channel(None);
-        let told = ledger::Told { hub: inner.clone(), zones: doors.clone(), sight: sight.clone() };
+        let told = ledger::Told {
+            hub: inner.clone(),
+            zones: Mailbag::new(doors.clone()),
+            sight: sight.clone(),
+        };
         let store = ledger::start(self.store, entries, told, failed)?;
         let task = HubTask {
             hub,

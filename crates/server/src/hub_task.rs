@@ -22,7 +22,7 @@ use crate::lines::Lines;
 use crate::mailbox::{InnerDoor, Mail};
 use crate::natives::Natives;
 use crate::sight::SharedSight;
-use crate::zones::{Depth, Mailbag};
+use crate::zones::{Depth, Mailbag, ToThread};
 
 /// Numbered frames and acknowledgements that wait for one zone; at the bound a sender is let go as
 /// `TooSlow` and comes back with a resume.
@@ -66,6 +66,8 @@ pub(crate) struct Own {
     names: BTreeMap<ZoneId, ZoneName>,
     answers: BTreeMap<u64, oneshot::Sender<Answer>>,
     last_ticket: u64,
+    /// What the store has not been told yet.
+    entries: Vec<Entry>,
     /// Inputs that followed from carrying outputs out.
     follow: VecDeque<HubInput>,
 }
@@ -78,7 +80,7 @@ impl HubTask {
         mut outer: mpsc::Receiver<Mail>,
     ) {
         self.carry_out();
-        self.zones.send();
+        self.send_all();
         let mut walls = tokio::time::interval(WALL_EVERY);
         walls.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let stop = loop {
@@ -118,7 +120,7 @@ impl HubTask {
             if self.hub.next_deadline().is_some_and(|at| at <= now) {
                 self.feed(HubInput::Wake);
             }
-            self.zones.send();
+            self.send_all();
         };
         self.say_goodbye(inner, outer).await;
         match stop {
@@ -160,7 +162,7 @@ impl HubTask {
         mut outer: mpsc::Receiver<Mail>,
     ) {
         self.feed(HubInput::Shutdown);
-        self.zones.send();
+        self.send_all();
         let end = tokio::time::Instant::now() + FAREWELL;
         while self.lines.len() > 0 {
             tokio::select! {
@@ -171,7 +173,7 @@ impl HubTask {
                 // Connections that were refused tell the hub nothing.
                 () = tokio::time::sleep(Duration::from_millis(20)) => {}
             }
-            self.zones.send();
+            self.send_all();
         }
     }
 
@@ -249,13 +251,11 @@ impl HubTask {
                 self.own.rooms.remove(&zone);
                 self.own.names.remove(&zone);
                 self.sight.watch_mailbox(zone, None);
+                self.own.entries.push(Entry::DropZone(zone));
                 // It hears all that was said to it before it is dropped.
-                self.zones.send();
-                let _ = self.ledger.send(Entry::DropZone(zone));
+                self.send_all();
             }
-            HubOutput::Commit(batch) => {
-                let _ = self.ledger.send(Entry::Commit(batch));
-            }
+            HubOutput::Commit(batch) => self.own.entries.push(Entry::Commit(batch)),
             HubOutput::Event(event) => self.tell(event),
             HubOutput::Answer { ticket, answer } => {
                 if let Some(asker) = self.own.answers.remove(&ticket) {
@@ -278,8 +278,17 @@ impl HubTask {
         self.own.rooms.insert(spec.id, Room { depth: depth.clone() });
         self.own.names.insert(spec.id, spec.name.clone());
         self.sight.watch_mailbox(spec.id, Some(depth.clone()));
+        self.own.entries.push(Entry::OpenZone(spec, depth));
+        self.send_all();
+    }
+
+    /// Wakes zones and the store, each once for all it is told.
+    fn send_all(&mut self) {
         self.zones.send();
-        let _ = self.ledger.send(Entry::OpenZone(spec, depth));
+        if !self.own.entries.is_empty() {
+            // An error means that the store has failed, which was told.
+            let _ = self.ledger.send(Entry::Many(std::mem::take(&mut self.own.entries)));
+        }
     }
 
     fn tell_zone(&mut self, zone: ZoneId, owner: OwnerEpoch, message: ToZone) {
@@ -296,7 +305,7 @@ impl HubTask {
             ToZone::Up { .. } | ToZone::Loose { .. } | ToZone::Ack { .. } => {}
             _ => room.depth.force(),
         }
-        self.zones.put(zone, owner, message);
+        self.zones.put(zone, ToThread::Mail(zone, owner, message));
     }
 
     /// Its zone takes nothing more: the frame is not consumed, so the connection must go, and the

@@ -19,14 +19,28 @@ use tokio::sync::watch;
 
 use crate::mailbox::InnerDoor;
 use crate::sight::SharedSight;
-use crate::zones::{Depth, ToThread, ZoneDoors};
+use crate::zones::{Depth, Mailbag, ToThread};
 
 /// What the store's thread is asked.
 pub(crate) enum Entry {
     Commit(Batch),
     OpenZone(Box<ZoneSpec>, Depth),
     DropZone(ZoneId),
+    /// All of this, in order: the store is woken once for it.
+    Many(Vec<Entry>),
     Stop,
+}
+
+impl Entry {
+    /// Bytes that are to be written.
+    fn size(&self) -> usize {
+        let Self::Commit(batch) = self else { return 0 };
+        let sizes = batch.changes.iter().map(|change| match change {
+            Change::Put(key, value) => key.len() + value.len(),
+            Change::Delete(key) | Change::DeletePrefix(key) => key.len(),
+        });
+        sizes.sum()
+    }
 }
 
 /// Scopes that are opened in one commit.
@@ -88,7 +102,7 @@ pub(crate) fn recover(store: &mut dyn Store) -> Result<Recovered, StoreError> {
 /// Who hears of commits.
 pub(crate) struct Told {
     pub(crate) hub: InnerDoor,
-    pub(crate) zones: ZoneDoors,
+    pub(crate) zones: Mailbag,
     pub(crate) sight: SharedSight,
 }
 
@@ -168,18 +182,17 @@ impl Ledger {
             let (mut batches, mut bytes) = (taken.len(), 0);
             let mut is_last = false;
             while let Some(entry) = next {
-                match &entry {
+                let some = match entry {
                     Entry::Stop => {
                         is_last = true;
                         break;
                     }
-                    Entry::Commit(batch) => {
-                        batches += 1;
-                        bytes += size(batch);
-                    }
-                    Entry::OpenZone(..) | Entry::DropZone(_) => {}
-                }
-                taken.push(entry);
+                    Entry::Many(many) => many,
+                    one => vec![one],
+                };
+                batches += some.len();
+                bytes += some.iter().map(Entry::size).sum::<usize>();
+                taken.extend(some);
                 let is_enough = batches >= GROUP_BATCHES_MAX || bytes >= GROUP_BYTES_MAX;
                 next = if is_enough { None } else { entries.try_recv().ok() };
             }
@@ -202,9 +215,11 @@ impl Ledger {
                 Entry::DropZone(zone) => {
                     self.commit(&mut turn);
                     self.fleeting.store.forget(ScopeId::Zone(zone));
-                    self.told.zones.send(zone, ToThread::Drop(zone));
+                    self.told.zones.put(zone, ToThread::Drop(zone));
+                    self.told.zones.send();
                 }
-                Entry::Stop => {}
+                // Taken apart and looked at when they came.
+                Entry::Many(_) | Entry::Stop => {}
             }
         }
         self.commit(&mut turn);
@@ -226,6 +241,7 @@ impl Ledger {
         for (batch, outcome) in passing.into_iter().zip(outcomes) {
             self.tell(turn, batch, outcome);
         }
+        self.told.zones.send();
         if lasting.is_empty() {
             return;
         }
@@ -236,12 +252,14 @@ impl Ledger {
             self.told.sight.metrics.committed(outcome == Outcome::Committed, took);
             self.tell(turn, batch, outcome);
         }
+        self.told.zones.send();
     }
 
     fn tell(&mut self, turn: &mut Turn, batch: Batch, outcome: Outcome) {
         match (outcome, batch.scope) {
             (Outcome::Committed, ScopeId::Zone(zone)) => {
-                self.told.zones.send(zone, ToThread::Committed(zone, batch.owner, batch.revision));
+                let committed = ToThread::Committed(zone, batch.owner, batch.revision);
+                self.told.zones.put(zone, committed);
             }
             (Outcome::Committed, scope) => {
                 // An error means that the hub has ended.
@@ -279,7 +297,7 @@ impl Ledger {
         match opened {
             Ok(opened) => {
                 let owner = opened.owner;
-                if !self.told.zones.send(zone, ToThread::Open(spec, opened, depth)) {
+                if !self.told.zones.send_now(zone, ToThread::Open(spec, opened, depth)) {
                     let text =
                         "Stuck: too many callbacks hang, and no thread is left for this zone";
                     let refused = ToHub::OpenRefused { text: text.to_owned() };
@@ -305,12 +323,4 @@ impl Ledger {
         tracing::error!(why, "nothing can be kept any more: the server must end");
         self.failed.send_replace(Some(why));
     }
-}
-
-fn size(batch: &Batch) -> usize {
-    let sizes = batch.changes.iter().map(|change| match change {
-        Change::Put(key, value) => key.len() + value.len(),
-        Change::Delete(key) | Change::DeletePrefix(key) => key.len(),
-    });
-    sizes.sum()
 }

@@ -63,11 +63,11 @@ impl Depth {
 pub(crate) enum ToThread {
     Open(Box<ZoneSpec>, Opened, Depth),
     Drop(ZoneId),
-    /// What the hub said in one go, in order, to any zones of the thread: a thread is woken once for
-    /// all of it.
-    Mail(Vec<(ZoneId, OwnerEpoch, ToZone)>),
+    Mail(ZoneId, OwnerEpoch, ToZone),
     Committed(ZoneId, OwnerEpoch, Revision),
     JobDone(ZoneId, OwnerEpoch, JobId, Bytes),
+    /// All of this, in order: a thread is woken once for it.
+    Many(Vec<ToThread>),
     Stop,
 }
 
@@ -117,10 +117,10 @@ impl Door {
     }
 }
 
-/// What the hub has said to zones and not sent yet, by thread.
+/// What one sender has said to zones and not sent yet, by thread.
 pub(crate) struct Mailbag {
     doors: ZoneDoors,
-    bags: Vec<Vec<(ZoneId, OwnerEpoch, ToZone)>>,
+    bags: Vec<Vec<ToThread>>,
 }
 
 impl Mailbag {
@@ -129,8 +129,14 @@ impl Mailbag {
         Self { doors, bags }
     }
 
-    pub(crate) fn put(&mut self, zone: ZoneId, owner: OwnerEpoch, message: ToZone) {
-        self.bags[self.doors.index(zone)].push((zone, owner, message));
+    pub(crate) fn put(&mut self, zone: ZoneId, message: ToThread) {
+        self.bags[self.doors.index(zone)].push(message);
+    }
+
+    /// Sends everything, and then this. False: nobody will read it.
+    pub(crate) fn send_now(&mut self, zone: ZoneId, message: ToThread) -> bool {
+        self.send();
+        self.doors.send(zone, message)
     }
 
     /// Sends everything.
@@ -138,7 +144,7 @@ impl Mailbag {
         for (bag, door) in self.bags.iter_mut().zip(self.doors.0.iter()) {
             if !bag.is_empty() {
                 let next = Vec::with_capacity(bag.len().min(BAG_MAX));
-                door.send(ToThread::Mail(std::mem::replace(bag, next)));
+                door.send(ToThread::Many(std::mem::replace(bag, next)));
             }
         }
     }

@@ -5,10 +5,10 @@ use anyhow::{Result, anyhow};
 use rejoin_core::budget::Rate;
 use rejoin_core::exchange::Hold;
 use rejoin_core::hub::HubConfig;
-use rejoin_server::{ServerBuilder, WebConfig, relay};
+use rejoin_server::{ServerBuilder, WebConfig};
 use tokio::net::TcpListener;
 
-use super::zones::{BEAT, Beat, ECHO, HOLD, PERIOD, config};
+use super::zones::{BEAT, Beat, ECHO, Echo, HOLD, PERIOD, config};
 
 pub(crate) async fn start(listener: TcpListener) -> Result<()> {
     let unlimited = Rate { per_second: 0, burst: 0 };
@@ -21,7 +21,7 @@ pub(crate) async fn start(listener: TcpListener) -> Result<()> {
     };
     let server = ServerBuilder::new()
         .config(hub)
-        .zone(ECHO, config(None), relay::Relay::default)
+        .zone(ECHO, config(None), Echo::default)
         .zone(BEAT, config(Some(PERIOD)), Beat::default)
         .start()
         .map_err(|error| anyhow!("{error}"))?;

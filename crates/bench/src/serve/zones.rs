@@ -8,7 +8,7 @@ use rejoin_core::zone::{Context, Durability, Sender, Zone, ZoneConfig};
 
 use crate::machine::now;
 
-/// Answers a request with itself: the relay of the server.
+/// Answers a request with itself, and says nothing of its own: whoever comes and goes is no news.
 pub(crate) const ECHO: &str = "echo";
 /// Says 200 bytes to all members, 20 times a second.
 pub(crate) const BEAT: &str = "beat";
@@ -81,6 +81,19 @@ impl Metronome {
         let left_out = if late > LATE_MAX { late * PERIOD_NANOS } else { 0 };
         *at += left_out;
         Stamp { said, due: due + left_out }
+    }
+}
+
+/// The zone that echoes.
+#[derive(Default)]
+pub(crate) struct Echo;
+
+impl Zone for Echo {
+    type In = Bytes;
+    type Out = Bytes;
+
+    fn on_message(&mut self, ctx: &mut Context<'_, Bytes>, from: Sender, message: Bytes) {
+        ctx.reply(&from, message);
     }
 }
 

@@ -123,10 +123,8 @@ impl Crew {
     /// Puts a message where its zone finds it.
     pub(super) fn put(&mut self, message: ToThread) {
         match message {
-            ToThread::Mail(bag) => {
-                for (zone, owner, message) in bag {
-                    self.touch(zone, |seat| seat.waiting.push_back((owner, message)));
-                }
+            ToThread::Mail(zone, owner, message) => {
+                self.touch(zone, |seat| seat.waiting.push_back((owner, message)));
             }
             ToThread::Committed(zone, owner, revision) => {
                 self.put_direct(zone, owner, ZoneInput::Committed(revision));
@@ -134,7 +132,7 @@ impl Crew {
             ToThread::JobDone(zone, owner, job, result) => {
                 self.put_direct(zone, owner, ZoneInput::JobDone(job, result));
             }
-            ToThread::Open(..) | ToThread::Drop(_) | ToThread::Stop => {}
+            ToThread::Open(..) | ToThread::Drop(_) | ToThread::Many(_) | ToThread::Stop => {}
         }
     }
 

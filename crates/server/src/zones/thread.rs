@@ -55,19 +55,22 @@ impl Thread {
         let mut more = BATCH_MAX;
         let mut is_stopping = false;
         while let Some(message) = next {
-            match message {
-                ToThread::Stop => {
-                    is_stopping = true;
-                    break;
+            let messages = match message {
+                ToThread::Many(messages) => messages,
+                one => vec![one],
+            };
+            more = more.saturating_sub(messages.len());
+            for message in messages {
+                match message {
+                    ToThread::Stop => is_stopping = true,
+                    ToThread::Open(spec, opened, depth) => {
+                        crew = self.open(crew, *spec, &opened, depth)?;
+                    }
+                    ToThread::Drop(zone) => crew = self.remove(crew, zone)?,
+                    message => crew.put(message),
                 }
-                ToThread::Open(spec, opened, depth) => {
-                    crew = self.open(crew, *spec, &opened, depth)?;
-                }
-                ToThread::Drop(zone) => crew = self.remove(crew, zone)?,
-                message => crew.put(message),
             }
-            more -= 1;
-            next = if more > 0 { crew.inbox.try_recv().ok() } else { None };
+            next = if more > 0 && !is_stopping { crew.inbox.try_recv().ok() } else { None };
         }
         if is_stopping {
             crew.seal();
