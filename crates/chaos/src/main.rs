@@ -28,6 +28,12 @@ struct Arguments {
     /// The longest time between two kills, in milliseconds.
     #[arg(long, default_value_t = 1_500)]
     between_ms: u64,
+    /// After the kills, stop the server so often (SIGSTOP) and let it go on.
+    #[arg(long, default_value_t = 0)]
+    stops: u32,
+    /// How long each time, in milliseconds.
+    #[arg(long, default_value_t = 60_000)]
+    stopped_ms: u64,
     /// For programs.
     #[arg(long)]
     json: bool,
@@ -50,6 +56,8 @@ fn carry_out(arguments: &Arguments) -> Result<bool, rejoin_chaos::crowd::Problem
     let (clients, kills, seed) = (arguments.clients, arguments.kills, arguments.seed);
     let mut plan = Plan::new(arguments.server.clone(), data.clone(), clients, kills, seed);
     plan.outage = Duration::from_millis(arguments.outage_ms);
+    plan.stops = arguments.stops;
+    plan.stopped = Duration::from_millis(arguments.stopped_ms);
     plan.between = Duration::from_millis(arguments.between_ms);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let report = runtime.block_on(run(&plan));

@@ -40,6 +40,8 @@ pub struct Report {
     pub kills: u32,
     /// How many of these before it served again.
     pub kills_while_starting: u32,
+    /// How often it was stopped, and went on.
+    pub stops: u32,
     /// What decides when.
     pub seed: u64,
     /// Messages that were said.
@@ -79,8 +81,13 @@ impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
             f,
-            "{} clients, {} kills ({} while starting), seed {}, {:.1} s",
-            self.clients, self.kills, self.kills_while_starting, self.seed, self.seconds
+            "{} clients, {} kills ({} while starting), {} stops, seed {}, {:.1} s",
+            self.clients,
+            self.kills,
+            self.kills_while_starting,
+            self.stops,
+            self.seed,
+            self.seconds
         )?;
         writeln!(f, "said {}, heard {}, answered {}", self.said, self.heard, self.answered)?;
         writeln!(

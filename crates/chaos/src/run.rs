@@ -32,6 +32,10 @@ pub struct Plan {
     pub between: Duration,
     /// How long the server stays down after a kill.
     pub outage: Duration,
+    /// How often the server is stopped after the kills, and goes on as if nothing had been.
+    pub stops: u32,
+    /// How long each time.
+    pub stopped: Duration,
     /// How long everybody has to come back and hear everything at the end.
     pub settle: Duration,
 }
@@ -49,6 +53,8 @@ impl Plan {
             pace: Duration::from_millis(100),
             between: Duration::from_millis(1_500),
             outage: Duration::ZERO,
+            stops: 0,
+            stopped: Duration::from_secs(60),
             settle: Duration::from_secs(60),
         }
     }
@@ -114,8 +120,16 @@ pub async fn run(plan: &Plan) -> Result<Report, Problem> {
         serving = Some(starting.ready()?);
         starts.push(started_at.elapsed());
     }
-    if serving.is_none() {
-        serving = Some(Serving::start(&plan.program, &plan.data, &address)?);
+    let serving = match serving {
+        Some(serving) => serving,
+        None => Serving::start(&plan.program, &plan.data, &address)?,
+    };
+    for _ in 0..plan.stops {
+        draw.wait(plan.between).await;
+        serving.signal("STOP")?;
+        tokio::time::sleep(plan.stopped).await;
+        serving.signal("CONT")?;
+        report.stops += 1;
     }
     draw.wait(plan.between).await;
     phase.send_replace(1);

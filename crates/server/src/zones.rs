@@ -66,6 +66,8 @@ pub(crate) enum ToThread {
     Mail(ZoneId, OwnerEpoch, ToZone),
     Committed(ZoneId, OwnerEpoch, Revision),
     JobDone(ZoneId, OwnerEpoch, JobId, Bytes),
+    /// The store is full, or has room again: all zones hear of it.
+    StoreFull(bool),
     Stop,
 }
 
@@ -87,6 +89,14 @@ impl ZoneDoors {
         let is_sent = door.inbox.send(message).is_ok();
         // Looked at afterwards: whoever closes the door marks it before it empties the inbox.
         is_sent && !door.is_closed.load(Ordering::Acquire)
+    }
+
+    /// Tells every zone that the store is full, or has room again.
+    pub(crate) fn store_full(&self, is_full: bool) {
+        for door in self.0.iter() {
+            // An error means that the thread has ended.
+            let _ = door.inbox.send(ToThread::StoreFull(is_full));
+        }
     }
 
     pub(crate) fn stop(&self) {

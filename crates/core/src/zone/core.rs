@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use rejoin_wire::SharedFrame;
-use rejoin_wire::v1::{PartCause, RefusalCode};
+use rejoin_wire::v1::{Notice, NoticeCode, PartCause, RefusalCode, ServerFrame, server_frame};
 
 use super::config::ZoneConfig;
 use super::context::{Context, Effect};
@@ -51,6 +51,8 @@ pub enum ZoneInput {
     Wake,
     /// The process is about to end: what would be saved some time is saved now.
     Seal,
+    /// The store has no room, so no cut is committed until it has: true; or it has room again.
+    StoreFull(bool),
 }
 
 /// What a native session is told. What its zone tells keeps its order, and so does what the hub
@@ -176,6 +178,8 @@ pub struct ZoneCore<Z: Zone> {
     pub(crate) culprit: Option<(SessionId, u64)>,
     pub(crate) unknown_answers: u64,
     pub(crate) ack_at: Option<Time>,
+    /// The store is full: time stands still here.
+    pub(crate) frozen: bool,
     /// Calls that failed at once, each asked by the answer to the one before.
     pub(crate) failing: u32,
 }
@@ -195,6 +199,7 @@ impl<Z: Zone> ZoneCore<Z> {
             culprit: None,
             unknown_answers: 0,
             ack_at: None,
+            frozen: false,
             failing: 0,
         };
         match row::load(&opened.rows) {
@@ -272,6 +277,31 @@ impl<Z: Zone> ZoneCore<Z> {
             ZoneInput::JobDone(job, result) => self.job_done(now, job, result),
             ZoneInput::Wake => self.wake(now),
             ZoneInput::Seal => self.saver.next_save = Some(now),
+            ZoneInput::StoreFull(is_full) => self.freeze(is_full),
+        }
+    }
+
+    /// Nothing that members do can be kept, or all goes on: they are told. Not for a zone that lets
+    /// out what is not kept.
+    fn freeze(&mut self, is_full: bool) {
+        if !self.room.config.durability.is_gated() || self.frozen == is_full {
+            return;
+        }
+        self.frozen = is_full;
+        let (code, text) = if is_full {
+            hit(Mark::ZoneFroze);
+            (NoticeCode::Frozen, "the server's disk is full; nothing is lost")
+        } else {
+            (NoticeCode::Thawed, "")
+        };
+        let notice = Notice { code: code.into(), text: text.to_owned(), wait_ms: 0 };
+        let frame = Some(server_frame::Frame::Notice(notice));
+        let frame = SharedFrame::new(&ServerFrame { frame });
+        for (session, member) in &self.room.members {
+            if let Some(link) = member.link {
+                let (session, frame) = (*session, frame.clone());
+                self.out.push_now(ZoneOutput::Send { session, link, frame });
+            }
         }
     }
 
@@ -314,6 +344,8 @@ impl<Z: Zone> ZoneCore<Z> {
         }
         self.out.end_step(self.room.dirty.any);
         self.cut_if_due(now);
+        let is_held_up = self.out.held() >= self.room.config.held_outputs_max;
+        self.room.clock.pause(now, self.frozen || is_held_up);
     }
 }
 
