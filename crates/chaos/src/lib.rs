@@ -3,11 +3,13 @@
 
 pub mod crowd;
 pub mod gate;
+pub mod node;
 pub mod report;
 pub mod run;
 pub mod serving;
 
 pub use gate::Gate;
+pub use node::NodeCrowd;
 pub use report::Report;
 pub use run::{Plan, run};
 pub use serving::Serving;

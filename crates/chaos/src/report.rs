@@ -36,6 +36,8 @@ impl Spans {
 pub struct Report {
     /// Players.
     pub clients: usize,
+    /// How many of them played with the JavaScript SDK.
+    pub js: usize,
     /// How often the server was killed.
     pub kills: u32,
     /// How many of these before it served again.
@@ -81,8 +83,9 @@ impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
             f,
-            "{} clients, {} kills ({} while starting), {} stops, seed {}, {:.1} s",
+            "{} clients ({} of them JavaScript), {} kills ({} while starting), {} stops, seed {}, {:.1} s",
             self.clients,
+            self.js,
             self.kills,
             self.kills_while_starting,
             self.stops,
