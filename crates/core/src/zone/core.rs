@@ -138,6 +138,10 @@ pub trait ZoneMachine: Send {
 pub struct ZoneCounts {
     /// Members that are not leaving.
     pub members: usize,
+    /// Members that are leaving for no other zone.
+    pub parting: usize,
+    /// The zone is about to end.
+    pub is_ending: bool,
     /// Frames made.
     pub said: u64,
     /// Times a frame was put on a link.
@@ -401,6 +405,8 @@ impl<Z: Zone> ZoneMachine for ZoneCore<Z> {
     fn counts(&self) -> ZoneCounts {
         ZoneCounts {
             members: self.room.active_count(),
+            parting: self.room.parting_count(),
+            is_ending: self.room.ending,
             said: self.room.stream.said,
             sent: self.room.stream.sent,
             ring_frames: self.room.stream.ring.len(),
