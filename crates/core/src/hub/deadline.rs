@@ -7,13 +7,13 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use rejoin_wire::v1::{CloseCode, Ping, server_frame};
+use rejoin_wire::v1::{CloseCode, Notice, NoticeCode, Ping, server_frame};
 
 use super::Hub;
 use super::connection::{Connection, Phase};
 use crate::event::{EndCause, Event};
 use crate::exchange::Hold;
-use crate::id::{ConnectionId, SessionEpoch, SessionId};
+use crate::id::{ConnectionId, SessionEpoch, SessionId, ZoneId};
 use crate::mark::{Mark, hit};
 use crate::session::{Place, Presence};
 use crate::time::{Time, WallTime};
@@ -149,12 +149,32 @@ impl Hub {
             (true, false) => {
                 hit(Mark::HoldsStoodStill);
                 self.alarms.stand_still(now);
+                let text = "the server's disk is full; nothing is lost";
+                self.tell_frozen(NoticeCode::Frozen, text);
             }
             (false, true) => {
                 self.alarms.run_on(now);
                 self.pulse(now);
+                self.tell_frozen(NoticeCode::Thawed, "");
             }
             _ => {}
+        }
+    }
+
+    /// Tells those who are in zones that stand still, or go on. Who has no Welcome yet hears of
+    /// nothing before it.
+    fn tell_frozen(&mut self, code: NoticeCode, text: &str) {
+        let hears = |id: ConnectionId, known: &Connection| {
+            let (session, _) = known.session().filter(|_| known.is_welcomed())?;
+            let session = self.sessions.get(&session)?;
+            let zone = self.zones.get(&session.zone()?)?;
+            (session.connection() == Some(id) && zone.is_gated()).then_some(id)
+        };
+        let hearers: Vec<ConnectionId> =
+            self.connections.iter().filter_map(|(id, known)| hears(*id, known)).collect();
+        for connection in hearers {
+            let notice = Notice { code: code.into(), text: text.to_owned(), wait_ms: 0 };
+            self.send(connection, server_frame::Frame::Notice(notice));
         }
     }
 
@@ -268,7 +288,7 @@ impl Hub {
     }
 
     /// The match of a zone ended: holds that waited for that end with it.
-    pub(crate) fn match_ended(&mut self, now: Time, zone: crate::id::ZoneId) {
+    pub(crate) fn match_ended(&mut self, now: Time, zone: ZoneId) {
         if self.going_down {
             // Whoever was sent away has all of its hold in the next process.
             return;

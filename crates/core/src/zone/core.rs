@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use rejoin_wire::SharedFrame;
-use rejoin_wire::v1::{Notice, NoticeCode, PartCause, RefusalCode, ServerFrame, server_frame};
+use rejoin_wire::v1::{PartCause, RefusalCode};
 
 use super::config::ZoneConfig;
 use super::context::{Context, Effect};
@@ -285,28 +285,14 @@ impl<Z: Zone> ZoneCore<Z> {
         }
     }
 
-    /// Nothing that members do can be kept, or all goes on: they are told. Not for a zone that lets
-    /// out what is not kept.
+    /// Nothing that happens here can be kept, or all goes on. Not for a zone that lets out what is not
+    /// kept.
     fn freeze(&mut self, is_full: bool) {
         if !self.room.config.durability.is_gated() || self.frozen == is_full {
             return;
         }
+        hit(Mark::ZoneFroze);
         self.frozen = is_full;
-        let (code, text) = if is_full {
-            hit(Mark::ZoneFroze);
-            (NoticeCode::Frozen, "the server's disk is full; nothing is lost")
-        } else {
-            (NoticeCode::Thawed, "")
-        };
-        let notice = Notice { code: code.into(), text: text.to_owned(), wait_ms: 0 };
-        let frame = Some(server_frame::Frame::Notice(notice));
-        let frame = SharedFrame::new(&ServerFrame { frame });
-        for (session, member) in &self.room.members {
-            if let Some(link) = member.link {
-                let (session, frame) = (*session, frame.clone());
-                self.out.push_now(ZoneOutput::Send { session, link, frame });
-            }
-        }
     }
 
     fn job_done(&mut self, now: Time, job: JobId, result: Bytes) {
