@@ -17,10 +17,16 @@ const END: &str = "<!-- bench: end -->";
 /// As the page sees it.
 const PICTURE: &str = "\n![Ours by bare server, with the targets](bench/ratios.svg)\n";
 
+const DURABLE: &str = "--durable";
+const DURABLE_START: &str = "<!-- durable: begin -->";
+const DURABLE_END: &str = "<!-- durable: end -->";
+const DURABLE_PICTURE: &str = "\n![Figures by their targets](bench/durable.svg)\n";
+
 /// What bench and soak are told.
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// Options that are handed on, such as --quick, --only echo, --runs 5.
+    /// Options that are handed on, such as --quick, --only echo, --runs 5; of the bench, --durable
+    /// measures what a folder costs instead.
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTION")]
     options: Vec<String>,
 }
@@ -29,15 +35,23 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let is_whole = !has(arguments, "--quick") && !has(arguments, "--only");
     let folder = root().join(FOLDER);
+    let is_durable = has(arguments, DURABLE);
     let mut options = arguments.options.clone();
+    options.retain(|option| option != DURABLE);
     if is_whole && !has(arguments, "--out") && !has(arguments, "--help") {
         options.extend(["--out".to_owned(), folder.display().to_string()]);
     }
-    let code = start("run", has(arguments, "--quick"), &options)?;
+    let chore = if is_durable { "durable" } else { "run" };
+    let code = start(chore, has(arguments, "--quick"), &options)?;
     if is_whole && code == 0 && !has(arguments, "--out") && !has(arguments, "--help") {
-        let table = std::fs::read_to_string(folder.join("results.md"))
-            .with_context(|| format!("{FOLDER}/results.md cannot be read"))?;
-        crate::measure::write_page(START, END, &format!("{table}{PICTURE}"))?;
+        let (name, start, end, picture) = if is_durable {
+            ("durable.md", DURABLE_START, DURABLE_END, DURABLE_PICTURE)
+        } else {
+            ("results.md", START, END, PICTURE)
+        };
+        let table = std::fs::read_to_string(folder.join(name))
+            .with_context(|| format!("{FOLDER}/{name} cannot be read"))?;
+        crate::measure::write_page(start, end, &format!("{table}{picture}"))?;
     }
     Ok(ExitCode::from(code))
 }

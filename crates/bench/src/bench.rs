@@ -71,7 +71,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
     Ok(report.is_sound())
 }
 
-fn tell(run: &Run) {
+pub(crate) fn tell(run: &Run) {
     let figures: Vec<String> =
         run.figures.iter().map(|(name, value)| format!("{name} {value:.1}")).collect();
     println!(

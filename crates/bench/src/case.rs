@@ -1,12 +1,13 @@
 //! What is measured: each case starts a fresh server of one kind, plays its load, and gives figures.
 
-mod echo;
+pub(crate) mod echo;
 mod fanout;
 mod flood;
 mod held;
 mod idle;
+pub(crate) mod inbound;
 mod joins;
-mod storm;
+pub(crate) mod storm;
 
 use std::collections::BTreeMap;
 
@@ -22,7 +23,7 @@ use crate::serve::{Kind, Serving};
 /// The measured things, by name.
 pub(crate) type Figures = BTreeMap<&'static str, f64>;
 
-const SECOND: u64 = 1_000_000_000;
+pub(crate) const SECOND: u64 = 1_000_000_000;
 /// How long anything may take that must happen.
 const PATIENCE: u64 = 120 * SECOND;
 /// Connections that are being opened at a time, where nothing else is said.
@@ -157,15 +158,7 @@ pub(crate) fn play(
 ) -> Result<Run> {
     let started = machine::now();
     let serving = Serving::start(kind, server_core)?;
-    let mut scene = Scene {
-        kind,
-        scale: *scale,
-        serving,
-        events: Events::with_capacity(4_096),
-        figures: Figures::new(),
-        usage: Usage::default(),
-        faults: Vec::new(),
-    };
+    let mut scene = Scene::new(kind, serving, scale);
     match case {
         Case::Idle => idle::play(&mut scene)?,
         Case::Held => held::play(&mut scene)?,
@@ -181,17 +174,29 @@ pub(crate) fn play(
 }
 
 /// A server and what is found out about it.
-struct Scene {
+pub(crate) struct Scene {
     kind: Kind,
     scale: Scale,
-    serving: Serving,
+    pub(crate) serving: Serving,
     events: Events,
-    figures: Figures,
-    usage: Usage,
-    faults: Vec<String>,
+    pub(crate) figures: Figures,
+    pub(crate) usage: Usage,
+    pub(crate) faults: Vec<String>,
 }
 
 impl Scene {
+    pub(crate) fn new(kind: Kind, serving: Serving, scale: &Scale) -> Self {
+        Self {
+            kind,
+            scale: *scale,
+            serving,
+            events: Events::with_capacity(4_096),
+            figures: Figures::new(),
+            usage: Usage::default(),
+            faults: Vec::new(),
+        }
+    }
+
     fn load(&self, place: Place, count: usize) -> Result<Load> {
         Load::new(self.kind, self.serving.at, place, count)
     }
@@ -249,14 +254,14 @@ fn histogram() -> Result<Histogram<u64>> {
 }
 
 /// Reads what processes use, over a while.
-struct Meter {
+pub(crate) struct Meter {
     server: u32,
     since: u64,
     before: [f64; 4],
 }
 
 impl Meter {
-    fn start(server: u32) -> Result<Self> {
+    pub(crate) fn start(server: u32) -> Result<Self> {
         Ok(Self { server, since: machine::now(), before: Self::read(server)? })
     }
 
@@ -266,7 +271,7 @@ impl Meter {
         Ok([machine::cpu_seconds(server)?, own, idle, all])
     }
 
-    fn stop(self) -> Result<Usage> {
+    pub(crate) fn stop(self) -> Result<Usage> {
         let seconds = (machine::now() - self.since) as f64 / SECOND as f64;
         let after = Self::read(self.server)?;
         let [server, generator, idle, all] =

@@ -46,6 +46,8 @@ pub(crate) trait Ear {
     fn live(&mut self, _load: &mut Load, _link: usize, _now: u64) {}
     /// Something was said to a connection.
     fn heard(&mut self, _load: &mut Load, _link: usize, _payload: &[u8], _now: u64) {}
+    /// What a connection sent is consumed, up to this number.
+    fn applied(&mut self, _load: &mut Load, _link: usize, _seq: u64) {}
 }
 
 /// Hears nothing.
@@ -178,6 +180,27 @@ impl Load {
         if !good {
             self.gone(index);
         }
+    }
+
+    /// Says this so many times, without asking for anything; gives the last number. All of it is one
+    /// write, as it is for a client whose game speaks several times in one frame.
+    pub(crate) fn say(&mut self, index: usize, payload: &[u8], times: u64) -> u64 {
+        let link = &mut self.links[index];
+        let mut out = std::mem::take(&mut self.out);
+        out.clear();
+        let mut frame = Vec::with_capacity(payload.len() + 24);
+        for _ in 0..times {
+            frame.clear();
+            frame::put_word(&mut frame, link.ticket.next_up, payload);
+            link.ticket.next_up += 1;
+            frame::put_message(&mut out, &frame);
+        }
+        let (good, last) = (link.write(&out), link.ticket.next_up - 1);
+        self.out = out;
+        if !good {
+            self.gone(index);
+        }
+        last
     }
 
     /// Waits for what comes first, until `until` at most, and deals with all that has come.
@@ -321,7 +344,7 @@ impl Load {
                 self.numbered(index, seq, time);
                 ear.heard(self, index, payload, time);
             }
-            Some(Heard::Applied) => {}
+            Some(Heard::Applied(seq)) => ear.applied(self, index, seq),
             Some(Heard::Ping(nonce)) => {
                 let mut out = Vec::with_capacity(16);
                 frame::put_pong(&mut out, nonce);

@@ -54,6 +54,14 @@ pub(crate) fn cpu_seconds(process: u32) -> Result<f64> {
     Ok(ticks / TICKS_PER_SECOND)
 }
 
+/// Bytes that a process has sent to disks.
+pub(crate) fn written_bytes(process: u32) -> Result<u64> {
+    let path = format!("/proc/{process}/io");
+    let text = fs::read_to_string(&path).with_context(|| format!("{path} cannot be read"))?;
+    let line = text.lines().find_map(|line| line.strip_prefix("write_bytes: "));
+    line.and_then(|number| number.parse().ok()).with_context(|| format!("{path} names no bytes"))
+}
+
 /// How many programs wanted to run during the last minute.
 pub(crate) fn load() -> f64 {
     let text = fs::read_to_string("/proc/loadavg").unwrap_or_default();

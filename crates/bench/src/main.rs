@@ -3,6 +3,7 @@
 
 mod bench;
 mod case;
+mod durable;
 mod load;
 mod machine;
 mod report;
@@ -25,6 +26,8 @@ struct Arguments {
 enum Chore {
     /// Measures both servers and compares them with the targets.
     Run(bench::Arguments),
+    /// Measures what keeping everything costs, beside the same in memory.
+    Durable(durable::Arguments),
     /// Plays many clients over links that are cut, and counts what goes wrong.
     Soak(soak::Arguments),
     /// Serves until the standard input ends; for the other chores.
@@ -35,6 +38,7 @@ enum Chore {
 fn main() -> ExitCode {
     let outcome = match Arguments::parse().chore {
         Chore::Run(arguments) => bench::run(&arguments),
+        Chore::Durable(arguments) => durable::run(&arguments),
         Chore::Soak(arguments) => soak::run(&arguments),
         Chore::Serve(arguments) => serve::run(&arguments).map(|()| true),
     };

@@ -11,12 +11,12 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use serde::Serialize;
 
-pub(crate) use self::plot::lines;
+pub(crate) use self::plot::{Bar, bars, lines};
 use self::target::{TARGETS, Verdict};
 use crate::case::Run;
 
 /// A generator, or a server, that uses so much of its core has no more to give.
-const BUSY: f64 = 0.93;
+pub(crate) const BUSY: f64 = 0.93;
 /// Other programs that use more of a core than this spoil what is measured.
 const NOISE: f64 = 0.15;
 
@@ -29,13 +29,13 @@ pub(crate) struct Spread {
 }
 
 impl Spread {
-    fn of(mut values: Vec<f64>) -> Option<Self> {
+    pub(crate) fn of(mut values: Vec<f64>) -> Option<Self> {
         values.sort_by(f64::total_cmp);
         let (least, most) = (*values.first()?, *values.last()?);
         Some(Self { median: values[(values.len() - 1) / 2], least, most })
     }
 
-    fn told(self) -> String {
+    pub(crate) fn told(self) -> String {
         let [median, least, most] = [self.median, self.least, self.most].map(number);
         if least == most { median } else { format!("{median} [{least}..{most}]") }
     }
@@ -145,7 +145,7 @@ fn key(case: &str, server: &str, figure: &str) -> String {
 }
 
 /// What a reader must know before believing a figure.
-fn remarks(runs: &[Run]) -> Vec<String> {
+pub(crate) fn remarks(runs: &[Run]) -> Vec<String> {
     let mut remarks = Vec::new();
     for run in runs {
         let name = format!("{}, {}, run {}", run.case, run.server, run.number);

@@ -1,18 +1,26 @@
 //! The two servers that are compared, each a process of its own: ours, and a bare one on the same
-//! stack. It says where it listens and ends when its standard input does, so that none is left over.
+//! stack. It says where it listens and ends when its standard input does, so that none is left over; a
+//! line that it reads before it answers with what it knows of itself.
 
 mod bare;
 mod ours;
+mod timed;
 pub(crate) mod zones;
 
-use std::io::{BufRead, Read};
+use std::io::{BufRead, Read, Write};
 use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use std::sync::mpsc::{Receiver, sync_channel};
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
+use rejoin_server::Server;
+use serde::{Deserialize, Serialize};
 use tokio::net::{TcpListener, TcpSocket};
 
+use self::timed::{Commits, Times};
 use crate::machine;
 
 /// Which server.
@@ -44,7 +52,22 @@ pub(crate) struct Arguments {
     /// Run on this core only.
     #[arg(long)]
     core: Option<usize>,
+    /// Keep sessions and zones in this folder; ours only.
+    #[arg(long)]
+    data: Option<PathBuf>,
 }
+
+/// What our server tells of itself.
+#[derive(Clone, Copy, PartialEq, Serialize, Deserialize, Debug, Default)]
+pub(crate) struct Told {
+    pub(crate) commits: Commits,
+    pub(crate) sessions: usize,
+}
+
+/// How long an answer of a server may take: it is measured under load.
+const ANSWER_WITHIN: Duration = Duration::from_secs(60);
+/// Lines of a server that nobody has asked for yet.
+const LINES_MAX: usize = 64;
 
 /// What stands before the address on the line that the server says.
 const SAYS: &str = "listening ";
@@ -60,15 +83,40 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     runtime.block_on(async {
         let listener = listen()?;
         let address = listener.local_addr()?;
-        match arguments.kind {
-            Kind::Ours => ours::start(listener).await?,
-            Kind::Bare => bare::start(listener),
-            Kind::Soak => crate::soak::serve(listener).await?,
-        }
+        let ours = match arguments.kind {
+            Kind::Ours => Some(ours::start(listener, arguments.data.as_deref()).await?),
+            Kind::Bare => {
+                bare::start(listener);
+                None
+            }
+            Kind::Soak => {
+                crate::soak::serve(listener).await?;
+                None
+            }
+        };
         println!("{SAYS}{address}");
-        tokio::task::spawn_blocking(|| std::io::stdin().read_to_end(&mut Vec::new())).await??;
-        Ok(())
+        match ours {
+            Some((server, times)) => answer(server, times).await,
+            None => {
+                let input = || std::io::stdin().read_to_end(&mut Vec::new());
+                tokio::task::spawn_blocking(input).await??;
+                Ok(())
+            }
+        }
     })
+}
+
+/// A line for each line, until there are no more.
+async fn answer(server: Server, times: Times) -> Result<()> {
+    loop {
+        let input = || std::io::stdin().lines().next().transpose();
+        if tokio::task::spawn_blocking(input).await??.is_none() {
+            return Ok(());
+        }
+        let sessions = server.sessions().await.map_err(|error| anyhow::anyhow!("{error}"))?;
+        let told = Told { commits: times.take(), sessions: sessions.len() };
+        println!("{}", serde_json::to_string(&told)?);
+    }
 }
 
 fn listen() -> Result<TcpListener> {
@@ -82,6 +130,7 @@ pub(crate) struct Serving {
     child: std::process::Child,
     /// Where it listens.
     pub(crate) at: SocketAddr,
+    said: Receiver<String>,
 }
 
 impl Serving {
@@ -91,6 +140,16 @@ impl Serving {
         command.args(["serve", kind.name()]);
         if let Some(core) = core {
             command.args(["--core", &core.to_string()]);
+        }
+        Self::heard(&mut command, |line| line.strip_prefix(SAYS))
+    }
+
+    /// Starts our server on whatever cores there are; with a folder it is durable.
+    pub(crate) fn start_ours(data: Option<&Path>) -> Result<Self> {
+        let mut command = std::process::Command::new(std::env::current_exe()?);
+        command.args(["serve", Kind::Ours.name()]);
+        if let Some(data) = data {
+            command.arg("--data").arg(data);
         }
         Self::heard(&mut command, |line| line.strip_prefix(SAYS))
     }
@@ -109,20 +168,33 @@ impl Serving {
         address: impl Fn(&str) -> Option<&str>,
     ) -> Result<Self> {
         let child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
-        let mut serving = Self { child, at: SocketAddr::from(([127, 0, 0, 1], 0)) };
+        let (door, said) = sync_channel(LINES_MAX);
+        let mut serving = Self { child, at: SocketAddr::from(([127, 0, 0, 1], 0)), said };
         let out = serving.child.stdout.take().context("its output is piped")?;
         let mut lines = std::io::BufReader::new(out).lines();
-        let mut said = Vec::new();
+        let mut before = Vec::new();
         while let Some(Ok(line)) = lines.next() {
             if let Some(address) = address(line.trim()) {
                 serving.at = address.parse()?;
                 // What it says later is read to the end, so that it never waits for us.
-                std::thread::spawn(move || lines.map_while(Result::ok).for_each(drop));
+                std::thread::spawn(move || {
+                    let lines = lines.map_while(Result::ok);
+                    // What nobody asks for is dropped.
+                    lines.for_each(|line| drop(door.try_send(line)));
+                });
                 return Ok(serving);
             }
-            said.push(line);
+            before.push(line);
         }
-        bail!("the server did not start: {said:?}");
+        bail!("the server did not start: {before:?}");
+    }
+
+    /// Asks our server for its figures.
+    pub(crate) fn ask(&mut self) -> Result<Told> {
+        let input = self.child.stdin.as_mut().context("its input is piped")?;
+        writeln!(input, "figures")?;
+        let line = self.said.recv_timeout(ANSWER_WITHIN).context("the server does not answer")?;
+        Ok(serde_json::from_str(&line)?)
     }
 
     /// Its process.

@@ -39,6 +39,34 @@ fn both_servers_are_measured_and_nothing_fails() {
 }
 
 #[test]
+fn what_a_folder_costs_is_measured_and_nothing_fails() {
+    let name = format!("durable-{}", std::process::id());
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let mut bench = bench();
+    bench.args(["durable", "--quick", "--data"]).arg(&folder).arg("--out").arg(&folder);
+    let told = output(&mut bench);
+    assert!(!told.contains("FAULT"), "{told}");
+    let read = |name: &str| std::fs::read_to_string(folder.join(name)).expect("it was written");
+    let results: Value = serde_json::from_str(&read("durable.json")).expect("it is JSON");
+    let figures = results["figures"].as_object().expect("figures");
+    for figure in [
+        "inbound/full/disk bytes per message byte",
+        "inbound/full/commit p99 ms",
+        "inbound/memory/per second",
+        "latency/full/fdatasync p50 µs",
+        "storm/full/failures",
+        "recovery of 1,000/after a kill/seconds",
+        "recovery of 1,000/after a stop/seconds",
+    ] {
+        assert!(figures.contains_key(figure), "{figure}: {told}");
+    }
+    assert!(read("durable.md").contains("| resume storm of 5,000 in `full`: failures | 0 |"));
+    assert!(read("durable.svg").ends_with("</svg>\n"));
+    std::fs::remove_dir_all(folder).expect("it is ours");
+}
+
+#[test]
 fn a_small_soak_loses_nothing() {
     let told = output(bench().args([
         "soak",

@@ -15,7 +15,7 @@ use tokio::time::timeout;
 /// Players that hear each other.
 pub const ROOM: usize = 8;
 /// Far above what anything takes: whatever hangs ends, and is told.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(180);
 /// Every so many words a request.
 const REQUEST_EVERY: u32 = 8;
 

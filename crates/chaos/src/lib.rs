@@ -2,10 +2,14 @@
 //! other, and what each of them heard is compared with what the others said. Not part of the product.
 
 pub mod crowd;
+pub mod gate;
+pub mod node;
 pub mod report;
 pub mod run;
 pub mod serving;
 
+pub use gate::Gate;
+pub use node::NodeCrowd;
 pub use report::Report;
 pub use run::{Plan, run};
 pub use serving::Serving;

@@ -36,10 +36,14 @@ impl Spans {
 pub struct Report {
     /// Players.
     pub clients: usize,
+    /// How many of them played with the JavaScript SDK.
+    pub js: usize,
     /// How often the server was killed.
     pub kills: u32,
     /// How many of these before it served again.
     pub kills_while_starting: u32,
+    /// How often it was stopped, and went on.
+    pub stops: u32,
     /// What decides when.
     pub seed: u64,
     /// Messages that were said.
@@ -79,8 +83,14 @@ impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
             f,
-            "{} clients, {} kills ({} while starting), seed {}, {:.1} s",
-            self.clients, self.kills, self.kills_while_starting, self.seed, self.seconds
+            "{} clients ({} of them JavaScript), {} kills ({} while starting), {} stops, seed {}, {:.1} s",
+            self.clients,
+            self.js,
+            self.kills,
+            self.kills_while_starting,
+            self.stops,
+            self.seed,
+            self.seconds
         )?;
         writeln!(f, "said {}, heard {}, answered {}", self.said, self.heard, self.answered)?;
         writeln!(

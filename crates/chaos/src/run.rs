@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::watch;
 
 use crate::crowd::{Notes, Problem, Progress, ROOM, Talker};
+use crate::node::NodeCrowd;
 use crate::report::{Report, Spans};
 use crate::serving::{Serving, Starting, command};
 
@@ -22,6 +23,8 @@ pub struct Plan {
     pub data: PathBuf,
     /// Players.
     pub clients: usize,
+    /// How many of them play with the JavaScript SDK.
+    pub js: usize,
     /// Kills.
     pub kills: u32,
     /// Decides when.
@@ -32,6 +35,10 @@ pub struct Plan {
     pub between: Duration,
     /// How long the server stays down after a kill.
     pub outage: Duration,
+    /// How often the server is stopped after the kills, and goes on as if nothing had been.
+    pub stops: u32,
+    /// How long each time.
+    pub stopped: Duration,
     /// How long everybody has to come back and hear everything at the end.
     pub settle: Duration,
 }
@@ -44,13 +51,24 @@ impl Plan {
             program,
             data,
             clients,
+            js: 0,
             kills,
             seed,
             pace: Duration::from_millis(100),
             between: Duration::from_millis(1_500),
             outage: Duration::ZERO,
+            stops: 0,
+            stopped: Duration::from_secs(60),
             settle: Duration::from_secs(60),
         }
+    }
+}
+
+impl Plan {
+    /// Which players play with the JavaScript SDK: spread, so that they share rooms with the others.
+    fn js_numbers(&self) -> Vec<usize> {
+        let js = self.js.min(self.clients);
+        (0..js).map(|number| number * self.clients / js.max(1)).collect()
     }
 }
 
@@ -80,16 +98,73 @@ pub async fn run(plan: &Plan) -> Result<Report, Problem> {
     let mut draw = Draw(plan.seed);
     let first = Serving::start(&plan.program, &plan.data, "127.0.0.1:0")?;
     let (address, url) = (first.address().to_owned(), first.url());
-    let mut talkers = Vec::new();
-    for index in 0..plan.clients {
-        talkers.push(Talker::enter(&url, index).await?);
-    }
-    let progress: Vec<Arc<Progress>> = talkers.iter().map(Talker::progress).collect();
+    let Cast { talkers, mut node, progress } = gather(plan, &url).await?;
     let (phase, phases) = watch::channel(0);
     let playing: Vec<_> =
         talkers.into_iter().map(|talker| talker.talk(plan.pace, phases.clone())).collect();
 
-    let mut report = Report { clients: plan.clients, seed: plan.seed, ..Report::default() };
+    let (clients, js) = (plan.clients, plan.js_numbers().len());
+    let mut report = Report { clients, js, seed: plan.seed, ..Report::default() };
+    let (serving, starts) = disturb(plan, &mut draw, first, &address, &mut report).await?;
+    draw.wait(plan.between).await;
+    phase.send_replace(1);
+    node.as_mut().map_or(Ok(()), |node| node.tell(1))?;
+    // Whoever is late has this long; what is missing then is lost.
+    let end = Instant::now() + plan.settle;
+    while Instant::now() < end && !is_settled(&progress) {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    // What comes now is too much.
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    phase.send_replace(2);
+    node.as_mut().map_or(Ok(()), |node| node.tell(2))?;
+    let mut notes = node.map_or(Ok(Vec::new()), NodeCrowd::notes)?;
+    for player in playing {
+        notes.push(player.await?);
+    }
+    drop(serving);
+    judge(&mut report, &notes);
+    report.starts = Spans::of(starts);
+    report.seconds = begin.elapsed().as_secs_f64();
+    Ok(report)
+}
+
+/// Who takes part.
+struct Cast {
+    talkers: Vec<Talker>,
+    node: Option<NodeCrowd>,
+    /// By number.
+    progress: Vec<Arc<Progress>>,
+}
+
+/// Everybody comes in and joins a room.
+async fn gather(plan: &Plan, url: &str) -> Result<Cast, Problem> {
+    let mut talkers = Vec::new();
+    let mut progress = BTreeMap::new();
+    let numbers = plan.js_numbers();
+    for index in (0..plan.clients).filter(|index| !numbers.contains(index)) {
+        let talker = Talker::enter(url, index).await?;
+        progress.insert(index, talker.progress());
+        talkers.push(talker);
+    }
+    let node = match &numbers[..] {
+        [] => None,
+        numbers => Some(NodeCrowd::enter(url, numbers, plan.pace)?),
+    };
+    let far = node.iter().flat_map(NodeCrowd::progress).map(Arc::clone);
+    progress.extend(numbers.iter().copied().zip(far));
+    let progress: Vec<Arc<Progress>> = progress.into_values().collect();
+    Ok(Cast { talkers, node, progress })
+}
+
+/// Kills and stops the server as planned; gives the one that runs, and how long each start took.
+async fn disturb(
+    plan: &Plan,
+    draw: &mut Draw,
+    first: Serving,
+    address: &str,
+    report: &mut Report,
+) -> Result<(Serving, Vec<Duration>), Problem> {
     let mut starts = Vec::new();
     let mut serving = Some(first);
     while report.kills < plan.kills {
@@ -99,7 +174,7 @@ pub async fn run(plan: &Plan) -> Result<Report, Problem> {
             report.kills += 1;
         }
         tokio::time::sleep(plan.outage).await;
-        let mut command = command(&plan.program, &plan.data, &address);
+        let mut command = command(&plan.program, &plan.data, address);
         command.args(["--log", "error"]);
         let started_at = Instant::now();
         let starting = Starting::start(command)?;
@@ -114,28 +189,18 @@ pub async fn run(plan: &Plan) -> Result<Report, Problem> {
         serving = Some(starting.ready()?);
         starts.push(started_at.elapsed());
     }
-    if serving.is_none() {
-        serving = Some(Serving::start(&plan.program, &plan.data, &address)?);
+    let serving = match serving {
+        Some(serving) => serving,
+        None => Serving::start(&plan.program, &plan.data, address)?,
+    };
+    for _ in 0..plan.stops {
+        draw.wait(plan.between).await;
+        serving.signal("STOP")?;
+        tokio::time::sleep(plan.stopped).await;
+        serving.signal("CONT")?;
+        report.stops += 1;
     }
-    draw.wait(plan.between).await;
-    phase.send_replace(1);
-    // Whoever is late has this long; what is missing then is lost.
-    let end = Instant::now() + plan.settle;
-    while Instant::now() < end && !is_settled(&progress) {
-        tokio::time::sleep(Duration::from_millis(100)).await;
-    }
-    // What comes now is too much.
-    tokio::time::sleep(Duration::from_millis(300)).await;
-    phase.send_replace(2);
-    let mut notes = Vec::new();
-    for player in playing {
-        notes.push(player.await?);
-    }
-    drop(serving);
-    judge(&mut report, &notes);
-    report.starts = Spans::of(starts);
-    report.seconds = begin.elapsed().as_secs_f64();
-    Ok(report)
+    Ok((serving, starts))
 }
 
 /// Whether everybody is here and has heard all that the others said.

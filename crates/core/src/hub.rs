@@ -99,6 +99,8 @@ pub enum HubInput {
     },
     /// The wall clock, now and then.
     Wall(WallTime),
+    /// The store has no room, so nothing is committed until it has: true; or it has room again.
+    StoreFull(bool),
     /// Time has passed. All input that waits is fed before this.
     Wake,
     /// The process is about to end: everybody is told, and nobody is let in any more.
@@ -251,6 +253,7 @@ impl Hub {
             HubInput::FromZone(zone, owner, message) => self.heed_zone(now, zone, owner, message),
             HubInput::Command { ticket, command } => self.command(now, ticket, command),
             HubInput::Wall(wall) => self.set_wall(now, wall),
+            HubInput::StoreFull(is_full) => self.store_full(now, is_full),
             HubInput::Wake => self.wake(now),
             HubInput::Shutdown => self.shut_down(now),
         }

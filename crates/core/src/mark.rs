@@ -85,6 +85,10 @@ marks! {
     TooSlow,
     /// Time jumped; deadlines moved by the gap.
     Stalled,
+    /// The store was full while holds stood still.
+    HoldsStoodStill,
+    /// The store was full and a zone stood still.
+    ZoneFroze,
     /// A retired token was refused.
     TokenRetired,
     /// An unknown session or token was refused.

@@ -7,9 +7,9 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use rejoin::client::driver::{Events, Options, Player};
-use rejoin::client::{Event, Rung};
-use rejoin_chaos::Serving;
+use rejoin::client::{Event, NoticeCode, Rung};
 use rejoin_chaos::serving::{Starting, command};
+use rejoin_chaos::{Gate, Serving};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_rejoin");
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -86,6 +86,110 @@ async fn a_full_disk_freezes_and_thaws_and_loses_nothing() {
     }
     drop(bob);
     listening.abort();
+}
+
+/// A small disk of its own. It goes with this value.
+struct SmallDisk(PathBuf);
+
+impl SmallDisk {
+    /// None: this user may not mount.
+    fn mount(name: &str) -> Option<Self> {
+        let path = folder(name);
+        std::fs::create_dir_all(&path).expect("a folder");
+        let mut mount = Command::new("mount");
+        mount.args(["-t", "tmpfs", "-o", "size=24m", "none"]).arg(&path).stderr(Stdio::null());
+        mount.status().is_ok_and(|status| status.success()).then_some(Self(path))
+    }
+
+    /// Takes all the room that is left.
+    fn fill(&self, name: &str) {
+        use std::io::Write;
+        let mut ballast = std::fs::File::create(self.0.join(name)).expect("a file");
+        while ballast.write_all(&[7; 4_096]).is_ok() {}
+    }
+
+    fn make_room(&self, names: &[&str]) {
+        for name in names {
+            std::fs::remove_file(self.0.join(name)).expect("it was made");
+        }
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        // Lazily, for whoever still has a file there.
+        let _ = Command::new("umount").arg("-l").arg(&self.0).status();
+        let _ = std::fs::remove_dir(&self.0);
+    }
+}
+
+/// A real file system that is full: members are told, holds stand still, and all goes on when there is
+/// room.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn on_a_full_disk_members_are_told_and_holds_stand_still() {
+    let Some(disk) = SmallDisk::mount("small") else {
+        eprintln!(
+            "SKIPPED on_a_full_disk_members_are_told_and_holds_stand_still: needs root to mount"
+        );
+        return;
+    };
+    let program = Path::new(PROGRAM);
+    let serving = Serving::start(program, &disk.0.join("data"), "127.0.0.1:0").expect("it starts");
+    let gate = Gate::to(serving.address()).await.expect("a port");
+    let (ann, mut ann_hears) = enter(&serving.url(), "lobby").await;
+    let (_bob, mut bob_hears) = enter(&serving.url(), "lobby").await;
+    let carl = Player::connect(&gate.url(), Options::new()).await.expect("let in");
+    let (_carl, mut carl_hears) = carl;
+    wait(&mut carl_hears, rung).await;
+
+    disk.fill("first");
+    let word = |number: usize| format!("{number} {}", "x".repeat(20_000));
+    let (mut said, mut heard) = (0, 0);
+    // The file has some room within itself.
+    let mut is_frozen = false;
+    while !is_frozen {
+        if ann.send(word(said)).await.is_ok() {
+            said += 1;
+        }
+        while let Ok(Some(event)) =
+            tokio::time::timeout(Duration::from_millis(50), bob_hears.next()).await
+        {
+            is_frozen |= notice(&event) == Some(NoticeCode::Frozen);
+            if let Some(text) = message(&event) {
+                assert_eq!(text, word(heard));
+                heard += 1;
+            }
+        }
+        assert!(said < 2_000, "it fills up");
+    }
+    // The reserve has made room for what makes room; that is taken, too.
+    disk.fill("second");
+    gate.shut();
+    // Longer than the hold of five seconds.
+    tokio::time::sleep(Duration::from_millis(6_500)).await;
+    disk.make_room(&["first", "second"]);
+    wait(&mut ann_hears, |event| (notice(event) == Some(NoticeCode::Frozen)).then_some(())).await;
+    wait(&mut ann_hears, |event| (notice(event) == Some(NoticeCode::Thawed)).then_some(())).await;
+    while heard < said {
+        assert_eq!(wait(&mut bob_hears, message).await, word(heard), "each once, in order");
+        heard += 1;
+    }
+    gate.open();
+    assert_eq!(wait(&mut carl_hears, rung).await, Rung::Replayed);
+}
+
+fn notice(event: &Event) -> Option<NoticeCode> {
+    match event {
+        Event::Notice { code, .. } => Some(*code),
+        _ => None,
+    }
+}
+
+fn rung(event: &Event) -> Option<Rung> {
+    match event {
+        Event::Connected { rung, .. } => Some(*rung),
+        _ => None,
+    }
 }
 
 fn message(event: &Event) -> Option<String> {

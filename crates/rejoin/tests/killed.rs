@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use rejoin::client::driver::{Events, Options, Player};
 use rejoin::client::{Event, Rung};
-use rejoin_chaos::{Plan, Serving, run};
+use rejoin_chaos::{Gate, NodeCrowd, Plan, Serving, run};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_rejoin");
 
@@ -22,6 +22,10 @@ async fn nothing_is_lost_doubled_or_reordered_when_the_server_is_killed() {
     let mut plan = Plan::new(PROGRAM.into(), folder("killed"), 10, 6, 3);
     plan.pace = Duration::from_millis(20);
     plan.between = Duration::from_millis(800);
+    match NodeCrowd::missing() {
+        None => plan.js = 3,
+        Some(why) => eprintln!("SKIPPED players of the JavaScript SDK: {why}"),
+    }
     let report = run(&plan).await.expect("it runs");
     println!("{report}");
     assert!(report.is_clean(), "{report}");
@@ -36,14 +40,41 @@ async fn an_outage_longer_than_the_hold_costs_nobody_a_session() {
     let data = folder("outage");
     let serving = Serving::start(Path::new(PROGRAM), &data, "127.0.0.1:0").expect("it starts");
     let (address, url) = (serving.address().to_owned(), serving.url());
-    let (_player, mut events) = Player::connect(&url, Options::new()).await.expect("let in");
-    assert_eq!(connected(&mut events).await, Rung::New);
+    let mut players = Vec::new();
+    for _ in 0..5 {
+        let (player, mut events) = Player::connect(&url, Options::new()).await.expect("let in");
+        assert_eq!(connected(&mut events).await, Rung::New);
+        players.push((player, events));
+    }
     serving.kill().expect("it ran");
-    // Longer than the hold of five seconds.
-    tokio::time::sleep(Duration::from_millis(6_500)).await;
+    // Twice the hold of five seconds.
+    tokio::time::sleep(Duration::from_secs(10)).await;
     let again = Serving::start(Path::new(PROGRAM), &data, &address).expect("it starts again");
-    assert_eq!(connected(&mut events).await, Rung::Replayed);
+    for (_, events) in &mut players {
+        assert_eq!(connected(events).await, Rung::Replayed);
+    }
     drop(again);
+}
+
+/// One player is held when the process is stopped, and nobody else is there whose deadlines would
+/// show how long that was. `cargo xtask chaos --stops 1` stops it for a minute.
+#[cfg(unix)]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_is_stopped_ends_nobodys_hold() {
+    let serving = Serving::start(Path::new(PROGRAM), &folder("stopped"), "127.0.0.1:0");
+    let serving = serving.expect("it starts");
+    let gate = Gate::to(serving.address()).await.expect("a port");
+    let (_player, mut events) = Player::connect(&gate.url(), Options::new()).await.expect("let in");
+    assert_eq!(connected(&mut events).await, Rung::New);
+    gate.shut();
+    // The drop is noticed, and the hold of five seconds runs.
+    tokio::time::sleep(Duration::from_millis(1_000)).await;
+    serving.signal("STOP").expect("it runs");
+    tokio::time::sleep(Duration::from_secs(7)).await;
+    serving.signal("CONT").expect("it is there");
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    gate.open();
+    assert_eq!(connected(&mut events).await, Rung::Replayed);
 }
 
 async fn connected(events: &mut Events) -> Rung {

@@ -229,7 +229,11 @@ impl Ledger {
         } else if self.is_full && !turn.is_full {
             tracing::warn!("there is room again: all goes on");
         }
-        self.is_full = turn.is_full;
+        if std::mem::replace(&mut self.is_full, turn.is_full) != turn.is_full {
+            self.told.zones.store_full(turn.is_full);
+            // An error means that the hub has ended.
+            let _ = self.told.hub.blocking_send(HubInput::StoreFull(turn.is_full));
+        }
     }
 
     /// Commits what has come together, and tells.
@@ -297,7 +301,12 @@ impl Ledger {
         match opened {
             Ok(opened) => {
                 let owner = opened.owner;
-                if !self.told.zones.send_now(zone, ToThread::Open(spec, opened, depth)) {
+                let is_open = self.told.zones.send_now(zone, ToThread::Open(spec, opened, depth));
+                if self.is_full {
+                    // There was room for this, and may be none for what it has to say.
+                    self.told.zones.store_full(true);
+                }
+                if !is_open {
                     let text =
                         "Stuck: too many callbacks hang, and no thread is left for this zone";
                     let refused = ToHub::OpenRefused { text: text.to_owned() };

@@ -66,6 +66,8 @@ pub(crate) enum ToThread {
     Mail(ZoneId, OwnerEpoch, ToZone),
     Committed(ZoneId, OwnerEpoch, Revision),
     JobDone(ZoneId, OwnerEpoch, JobId, Bytes),
+    /// The store is full, or has room again: all zones hear of it.
+    StoreFull(bool),
     /// All of this, in order: a thread is woken once for it.
     Many(Vec<ToThread>),
     Stop,
@@ -90,6 +92,14 @@ impl ZoneDoors {
     /// Which thread a zone lives on.
     fn index(&self, zone: ZoneId) -> usize {
         (zone.0 % self.0.len() as u64) as usize
+    }
+
+    /// Tells every zone that the store is full, or has room again.
+    pub(crate) fn store_full(&self, is_full: bool) {
+        for door in self.0.iter() {
+            // An error means that the thread has ended.
+            let _ = door.inbox.send(ToThread::StoreFull(is_full));
+        }
     }
 
     pub(crate) fn stop(&self) {
@@ -147,6 +157,12 @@ impl Mailbag {
                 door.send(ToThread::Many(std::mem::replace(bag, next)));
             }
         }
+    }
+
+    /// Tells every zone that the store is full, or has room again.
+    pub(crate) fn store_full(&mut self, is_full: bool) {
+        self.send();
+        self.doors.store_full(is_full);
     }
 
     /// Tells the threads to stop, once they have read everything.

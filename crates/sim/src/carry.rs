@@ -210,6 +210,19 @@ impl World {
         self.queue.push(at, Event::Committed { incarnation, scope, owner, revision });
     }
 
+    /// The machines hear when the disk has no room and when it has room again.
+    fn tell_room(&mut self, found_full: bool) {
+        let is_full = found_full || (self.node.knows_full && self.node.disk.full_until > self.now);
+        if std::mem::replace(&mut self.node.knows_full, is_full) == is_full {
+            return;
+        }
+        let zones: Vec<ZoneId> = self.node.zones.keys().copied().collect();
+        for zone in zones {
+            self.zone(zone, ZoneInput::StoreFull(is_full));
+        }
+        self.hub(HubInput::StoreFull(is_full));
+    }
+
     pub(crate) fn committed(&mut self, scope: ScopeId, owner: OwnerEpoch, revision: Revision) {
         let faults = &self.knobs.faults;
         if !self.quiet && self.rng.per_mille(faults.sync_fails) && self.rng.per_mille(100) {
@@ -217,7 +230,13 @@ impl World {
             self.node.disk.strike("a sync failed");
             return self.crash();
         }
-        match self.node.disk.commit(self.now, scope, owner, revision) {
+        let outcome = self.node.disk.commit(self.now, scope, owner, revision);
+        self.tell_room(outcome == Commit::Full);
+        if self.node.hub.is_none() {
+            // It crashed at that.
+            return;
+        }
+        match outcome {
             Commit::Done => {}
             Commit::Nothing => return,
             Commit::Full => {

@@ -17,12 +17,15 @@ pub const STRIKES: &[&str] = &[
     "a damaged scope was set aside",
     "a scope rotted",
     "a sync failed",
+    "a write went astray",
     "crash while scopes were opened",
     "crash with commits under way",
     "crash within a join",
+    "crash within a part",
     "crash within a transfer",
     "crash within recovery",
     "crash within the end of a session",
+    "crash within the end of a zone",
     "room made on a full disk",
     "the disk stalled",
     "the disk was full",
@@ -58,6 +61,9 @@ pub struct Disk {
     passing: Memory,
     /// Scopes whose rows have rotted: the next opening finds out.
     rotten: BTreeSet<ScopeId>,
+    /// Scopes of which a row landed in another's place, or that have another's: the engine itself
+    /// must find out.
+    astray: BTreeSet<ScopeId>,
     /// Nothing is committed before then.
     pub stalled_until: u64,
     /// There is no room before then.
@@ -76,6 +82,7 @@ impl Default for Disk {
             fleeting: BTreeSet::new(),
             passing: Memory::default(),
             rotten: BTreeSet::new(),
+            astray: BTreeSet::new(),
             stalled_until: 0,
             full_until: 0,
             commits: 0,
@@ -163,7 +170,9 @@ impl Disk {
             }
             return Err(Damaged { scope, why: "it has rotted".to_owned() });
         }
+        let is_astray = self.astray.remove(&scope);
         match self.store(scope).open_one(scope) {
+            Ok(_) if is_astray => panic!("{scope:?} passes for what was written"),
             Ok(opened) => Ok(opened),
             Err(StoreError::Damaged(damaged)) => Err(damaged),
             Err(other) => panic!("{scope:?} cannot be opened: {other}"),
@@ -192,19 +201,30 @@ impl Disk {
         }
     }
 
-    /// A row of a session or a zone rots; which scope it is of. Only where the engine's own check of
-    /// its pages would not refuse the whole file first.
-    pub fn rot(&mut self, rng: &mut Rng) -> Option<ScopeId> {
-        let Kept::Memory(memory) = &self.kept else { return None };
-        let mut scopes = memory.scopes(None).unwrap_or_default();
+    /// A row of a session or a zone rots, or lands in another's place; which scopes that costs. Only
+    /// where the engine's own check of its pages would not refuse the whole file first.
+    pub fn rot(&mut self, rng: &mut Rng) -> Vec<ScopeId> {
+        let mut scopes = self.scopes();
         scopes.retain(|scope| matches!(scope, ScopeId::Session(_) | ScopeId::Zone(_)));
-        if scopes.is_empty() {
-            return None;
+        scopes.retain(|scope| !self.astray.contains(scope));
+        if scopes.len() < 2 {
+            return Vec::new();
         }
-        let scope = *rng.pick(&scopes);
-        self.rotten.insert(scope);
-        self.strike("a scope rotted");
-        Some(scope)
+        let from = *rng.pick(&scopes);
+        if let Kept::Memory(_) = &self.kept {
+            self.rotten.insert(from);
+            self.strike("a scope rotted");
+            return vec![from];
+        }
+        scopes.retain(|scope| *scope != from);
+        let onto = *rng.pick(&scopes);
+        let Kept::Engine(_, Some(store)) = &mut self.kept else { return Vec::new() };
+        if store.misplace(from, onto) != Ok(true) {
+            return Vec::new();
+        }
+        self.strike("a write went astray");
+        self.astray.extend([from, onto]);
+        vec![from, onto]
     }
 
     /// All scopes there are.

@@ -153,6 +153,14 @@ impl World {
                 doing.insert("crash within the end of a session");
             }
         }
+        for seat in self.node.zones.values() {
+            let counts = seat.machine.counts();
+            if counts.is_ending {
+                doing.insert("crash within the end of a zone");
+            } else if counts.parting > 0 {
+                doing.insert("crash within a part");
+            }
+        }
         for name in doing {
             self.node.disk.strike(name);
         }
@@ -160,15 +168,16 @@ impl World {
 
     /// A row rots while the server is down. Nobody can be promised what was in it.
     fn rot(&mut self) {
-        let Some(scope) = self.node.disk.rot(&mut self.rng) else { return };
-        self.tell(|| format!("rot {scope:?}"));
-        match scope {
-            ScopeId::Session(session) => self.forgive(session),
-            // Whoever was there, is on the way there or has words of it in store may lose them.
-            _ => {
-                let sessions: Vec<u64> =
-                    self.players.iter().filter_map(|player| player.books.session).collect();
-                self.watch.volatile.extend(sessions);
+        for scope in self.node.disk.rot(&mut self.rng) {
+            self.tell(|| format!("rot {scope:?}"));
+            match scope {
+                ScopeId::Session(session) => self.forgive(session),
+                // Whoever was there, is on the way there or has words of it in store may lose them.
+                _ => {
+                    let sessions: Vec<u64> =
+                        self.players.iter().filter_map(|player| player.books.session).collect();
+                    self.watch.volatile.extend(sessions);
+                }
             }
         }
     }

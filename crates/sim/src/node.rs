@@ -46,6 +46,8 @@ pub struct Node {
     pub hub_wake: Option<u64>,
     /// When the last message between two machines arrives: to a zone, and from it.
     pub mail_at: BTreeMap<(ZoneId, bool), u64>,
+    /// The machines were told that the disk is full.
+    pub knows_full: bool,
     /// Outputs until it crashes.
     pub crash_in: Option<u64>,
 }
@@ -87,6 +89,7 @@ impl Node {
         self.stalled_until = 0;
         self.hub_wake = None;
         self.crash_in = None;
+        self.knows_full = false;
         let hub = self.disk.open(ScopeId::Hub, rng).expect("it does not rot");
         let mut recovered = Recovered { hub, ..Default::default() };
         let scopes = self.disk.scopes();

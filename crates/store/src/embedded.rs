@@ -112,6 +112,16 @@ impl Embedded {
         Ok(self.engine()?.put_back(scopes)?)
     }
 
+    /// A row of one scope lands in the place of a row of another, as a disk that misdirects a write
+    /// would have it; for tests. False: there is nothing to misplace.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    #[cfg(feature = "contract")]
+    pub fn misplace(&mut self, from: ScopeId, onto: ScopeId) -> Result<bool, StoreError> {
+        Ok(self.engine()?.misplace(from, onto)?)
+    }
+
     fn poison(&mut self, why: String) -> Outcome {
         self.poisoned.get_or_insert(why);
         Outcome::Poisoned

@@ -1,6 +1,6 @@
 //! A disk in memory with a cache in front of it, for tests and the simulator: its power can go between
 //! any two calls, and then an arbitrary part of what was not synced is lost, sector by sector. It can
-//! fill up, and its syncs can fail.
+//! fill up, its syncs can fail, and a write can land where it does not belong.
 
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -25,6 +25,8 @@ struct Inside {
     /// Where the room ends.
     room: Option<usize>,
     syncs_fail: bool,
+    /// Writes until one goes astray, and the sector where it lands.
+    strays_in: Option<(u64, usize)>,
     /// Writes and syncs until the power goes.
     dies_in: Option<u64>,
     is_dead: bool,
@@ -38,6 +40,20 @@ impl Inside {
             *left = left.saturating_sub(1);
         }
         if self.is_dead { Err(io::Error::other("the power is gone")) } else { Ok(()) }
+    }
+}
+
+impl Inside {
+    /// Where a write really lands.
+    fn landing(&mut self, start: usize, length: usize) -> usize {
+        let Some((left, sector)) = &mut self.strays_in else { return start };
+        let place = *sector * SECTOR;
+        if *left > 0 || place == start || place + length > self.cached.len() {
+            *left = left.saturating_sub(1);
+            return start;
+        }
+        self.strays_in = None;
+        place
     }
 }
 
@@ -74,6 +90,17 @@ impl Platter {
     /// The power goes after so many more writes and syncs.
     pub fn die_in(&self, calls: u64) {
         self.inside().dies_in = Some(calls);
+    }
+
+    /// After so many more writes one lands at another sector and says that all is well.
+    pub fn stray_in(&self, writes: u64, sector: usize) {
+        self.inside().strays_in = Some((writes, sector));
+    }
+
+    /// Whether a write that was to go astray has done so.
+    #[must_use]
+    pub fn has_strayed(&self) -> bool {
+        self.inside().strays_in.is_none()
     }
 
     /// The power is back. `is_kept` decides for every sector that was not synced. Whoever had the disk
@@ -138,9 +165,10 @@ impl Disk for Platter {
     }
 
     fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
-        let (start, end) = (offset as usize, offset as usize + data.len());
         let mut inside = self.inside();
         inside.live()?;
+        let start = inside.landing(offset as usize, data.len());
+        let end = start + data.len();
         if inside.room.is_some_and(|room| end > room) {
             return Err(io::ErrorKind::StorageFull.into());
         }

@@ -98,7 +98,7 @@ const RULES: &[Rule] = &[
     },
     Rule {
         package: "rejoin-bench",
-        ours: &["rejoin-wire", "rejoin-core", "rejoin-client", "rejoin-server"],
+        ours: &["rejoin-wire", "rejoin-core", "rejoin-store", "rejoin-client", "rejoin-server"],
         ours_in_tests: &[],
         outside: None,
     },

@@ -23,7 +23,7 @@ impl Ear for Listener {
     }
 }
 
-pub(super) fn play(scene: &mut Scene) -> Result<()> {
+pub(crate) fn play(scene: &mut Scene) -> Result<()> {
     let count = scene.scale.storm_links;
     let zones = count.div_ceil(MEMBERS);
     let mut load = scene.load(Place::Zones { kind: ECHO, count: zones }, count)?;

@@ -85,8 +85,18 @@ fn varint_length(value: u64) -> u64 {
 
 /// Writes `Up { seq, message { payload, wants_reply } }`.
 pub(super) fn put_request(out: &mut Vec<u8>, seq: u64, payload: &[u8]) {
+    put_up(out, seq, payload, &[0x20, 0x01]);
+}
+
+/// Writes `Up { seq, message { payload } }`.
+pub(super) fn put_word(out: &mut Vec<u8>, seq: u64, payload: &[u8]) {
+    put_up(out, seq, payload, &[]);
+}
+
+/// A message whose payload is followed by `rest`.
+fn put_up(out: &mut Vec<u8>, seq: u64, payload: &[u8], rest: &[u8]) {
     let length = payload.len() as u64;
-    let inner = 1 + varint_length(length) + length + 2;
+    let inner = 1 + varint_length(length) + length + rest.len() as u64;
     let outer = 1 + varint_length(seq) + 1 + varint_length(inner) + inner;
     out.push(0x12);
     put_varint(out, outer);
@@ -97,7 +107,7 @@ pub(super) fn put_request(out: &mut Vec<u8>, seq: u64, payload: &[u8]) {
     out.push(0x0a);
     put_varint(out, length);
     out.extend_from_slice(payload);
-    out.extend_from_slice(&[0x20, 0x01]);
+    out.extend_from_slice(rest);
 }
 
 /// Writes `Position { leg, seq }` as an acknowledgement.
@@ -123,8 +133,8 @@ pub(super) fn put_pong(out: &mut Vec<u8>, nonce: u64) {
 pub(super) enum Heard<'a> {
     /// A numbered message or reply.
     Down { seq: u64, payload: &'a [u8] },
-    /// What was sent is consumed.
-    Applied,
+    /// What was sent is consumed, up to this number.
+    Applied(u64),
     /// Wants a pong.
     Ping(u64),
     /// Anything that does not come often.
@@ -139,7 +149,11 @@ pub(super) fn heard(frame: &[u8]) -> Option<Heard<'_>> {
             varint(frame, &mut at)?;
             Some(down(frame, at).unwrap_or(Heard::Rare))
         }
-        0x32 => Some(Heard::Applied),
+        0x32 => {
+            varint(frame, &mut at)?;
+            (*frame.get(at)? == 0x08).then_some(())?;
+            Some(Heard::Applied(varint(frame, &mut { at + 1 })?))
+        }
         0x3a => {
             varint(frame, &mut at)?;
             let nonce = match frame.get(at) {
@@ -195,6 +209,12 @@ mod tests {
             let frame = v1::ClientFrame { frame: Some(v1::client_frame::Frame::Up(up)) };
             assert_eq!(bytes, frame.encode_to_vec());
             bytes.clear();
+            put_word(&mut bytes, seq, &[7; 100]);
+            let message = v1::Message { payload: vec![7; 100].into(), ..v1::Message::default() };
+            let up = v1::Up { seq, body: Some(v1::up::Body::Message(message)) };
+            let frame = v1::ClientFrame { frame: Some(v1::client_frame::Frame::Up(up)) };
+            assert_eq!(bytes, frame.encode_to_vec());
+            bytes.clear();
             put_ack(&mut bytes, 300, seq);
             let ack = v1::Position { leg: 300, seq };
             let frame = v1::ClientFrame { frame: Some(v1::client_frame::Frame::Ack(ack)) };
@@ -222,7 +242,7 @@ mod tests {
         let bytes = frame(v1::server_frame::Frame::Ping(v1::Ping { nonce: 1 << 50 }));
         assert_eq!(heard(&bytes), Some(Heard::Ping(1 << 50)));
         let bytes = frame(v1::server_frame::Frame::Applied(v1::Applied { seq: 4 }));
-        assert_eq!(heard(&bytes), Some(Heard::Applied));
+        assert_eq!(heard(&bytes), Some(Heard::Applied(4)));
     }
 
     #[test]

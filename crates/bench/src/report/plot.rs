@@ -22,26 +22,40 @@ fn escaped(text: &str) -> String {
 
 /// Ours by bare for every target that is a ratio, with a mark where the limit is.
 pub(super) fn ratios(verdicts: &[Verdict]) -> String {
-    let rows: Vec<_> = verdicts
-        .iter()
-        .filter_map(|verdict| Some((verdict, verdict.ratio?, verdict.limit?)))
-        .collect();
-    let most = rows.iter().map(|(_, ratio, limit)| ratio.max(*limit)).fold(1.0, f64::max) * 1.1;
+    let row = |verdict: &Verdict| {
+        let (what, value, limit) = (verdict.what.clone(), verdict.ratio?, verdict.limit?);
+        Some(Bar { what, value, limit, is_met: verdict.is_met })
+    };
+    let rows: Vec<Bar> = verdicts.iter().filter_map(row).collect();
+    bars("Ours by bare server; the mark is the target", &rows)
+}
+
+/// A value beside its limit.
+pub(crate) struct Bar {
+    pub(crate) what: String,
+    pub(crate) value: f64,
+    pub(crate) limit: f64,
+    pub(crate) is_met: bool,
+}
+
+/// A bar for each value, with a mark where its limit is.
+pub(crate) fn bars(title: &str, rows: &[Bar]) -> String {
+    let most = rows.iter().map(|bar| bar.value.max(bar.limit)).fold(1.0, f64::max) * 1.1;
     let height = 50 + 46 * rows.len() as u32;
     let mut svg = opened(720, height);
-    svg.push_str("<text x=\"12\" y=\"22\">Ours by bare server; the mark is the target</text>\n");
-    for (index, (verdict, ratio, limit)) in rows.iter().enumerate() {
+    // Writing to a string does not fail, here and below.
+    let _ = writeln!(svg, "<text x=\"12\" y=\"22\">{}</text>", escaped(title));
+    for (index, Bar { what, value, limit, is_met }) in rows.iter().enumerate() {
         let top = 40 + 46 * index;
-        let (length, mark) = (ratio / most * 560.0, 12.0 + limit / most * 560.0);
-        let class = if verdict.is_met { "met" } else { "missed" };
-        let what = escaped(&verdict.what);
-        // Writing to a string does not fail, here and below.
+        let (length, mark) = (value / most * 560.0, 12.0 + limit / most * 560.0);
+        let class = if *is_met { "met" } else { "missed" };
+        let what = escaped(what);
         let _ = writeln!(
             svg,
             "<text class=\"small\" x=\"12\" y=\"{}\">{what}</text>\n\
              <rect class=\"{class}\" x=\"12\" y=\"{}\" width=\"{length:.1}\" height=\"16\"/>\n\
              <line class=\"limit\" x1=\"{mark:.1}\" x2=\"{mark:.1}\" y1=\"{}\" y2=\"{}\"/>\n\
-             <text x=\"590\" y=\"{}\">{ratio:.2} (target {limit})</text>",
+             <text x=\"590\" y=\"{}\">{value:.2} (target {limit})</text>",
             top + 10,
             top + 15,
             top + 12,

@@ -1,16 +1,22 @@
 //! Our server as the bench runs it: the embedding API, the zones of the bench, anybody is let in,
-//! and nobody is slowed down for sending much. All else is as `rejoin serve` has it.
+//! and nobody is slowed down for sending much. All else is as `rejoin serve` has it. Without a folder all
+//! of it is in memory; with one, sessions are kept there and zones are `full`.
+
+use std::path::Path;
 
 use anyhow::{Result, anyhow};
 use rejoin_core::budget::Rate;
 use rejoin_core::exchange::Hold;
 use rejoin_core::hub::HubConfig;
-use rejoin_server::{ServerBuilder, WebConfig};
+use rejoin_core::zone::Durability;
+use rejoin_server::{Server, ServerBuilder, WebConfig, relay};
+use rejoin_store::Embedded;
 use tokio::net::TcpListener;
 
-use super::zones::{BEAT, Beat, ECHO, Echo, HOLD, PERIOD, config};
+use super::timed::{Timed, Times};
+use super::zones::{BEAT, Beat, ECHO, Echo, HOLD, PERIOD, RELAY, config};
 
-pub(crate) async fn start(listener: TcpListener) -> Result<()> {
+pub(crate) async fn start(listener: TcpListener, data: Option<&Path>) -> Result<(Server, Times)> {
     let unlimited = Rate { per_second: 0, burst: 0 };
     let hub = HubConfig {
         anonymous: true,
@@ -19,13 +25,20 @@ pub(crate) async fn start(listener: TcpListener) -> Result<()> {
         bytes: unlimited,
         ..HubConfig::default()
     };
-    let server = ServerBuilder::new()
+    let times = Times::new()?;
+    let durability = if data.is_some() { Durability::Full } else { Durability::Memory };
+    let mut builder = ServerBuilder::new()
         .config(hub)
-        .zone(ECHO, config(None), Echo::default)
-        .zone(BEAT, config(Some(PERIOD)), Beat::default)
-        .start()
-        .map_err(|error| anyhow!("{error}"))?;
+        .zone(ECHO, config(durability, None), Echo::default)
+        .zone(RELAY, config(durability, Some(PERIOD)), relay::Relay::default)
+        .zone(BEAT, config(durability, Some(PERIOD)), Beat::default);
+    if let Some(data) = data {
+        let store = Embedded::open(data).map_err(|error| anyhow!("{error}"))?;
+        builder = builder.store(Timed::new(store, times.clone()));
+    }
+    let server = builder.start().map_err(|error| anyhow!("{error}"))?;
     server.ready().await.map_err(|error| anyhow!("{error}"))?;
-    tokio::spawn(async move { server.listen(listener, WebConfig::default()).await });
-    Ok(())
+    let door = server.clone();
+    tokio::spawn(async move { door.listen(listener, WebConfig::default()).await });
+    Ok((server, times))
 }

@@ -10,6 +10,8 @@ use crate::machine::now;
 
 /// Answers a request with itself, and says nothing of its own: whoever comes and goes is no news.
 pub(crate) const ECHO: &str = "echo";
+/// Says what a member says to the others; the relay of the server, at 20 Hz.
+pub(crate) const RELAY: &str = "relay";
 /// Says 200 bytes to all members, 20 times a second.
 pub(crate) const BEAT: &str = "beat";
 /// Time between two beats.
@@ -22,14 +24,9 @@ pub(crate) const BEAT_BYTES: usize = 200;
 /// Nobody is given up while the bench counts.
 pub(crate) const HOLD: Duration = Duration::from_secs(3_600);
 
-/// How the zones of the bench run: in memory, and they hold everybody.
-pub(crate) fn config(tick: Option<Duration>) -> ZoneConfig {
-    ZoneConfig {
-        durability: Durability::Memory,
-        tick,
-        hold: Hold::Timed(HOLD),
-        ..ZoneConfig::default()
-    }
+/// How the zones of the bench run: they hold everybody.
+pub(crate) fn config(durability: Durability, tick: Option<Duration>) -> ZoneConfig {
+    ZoneConfig { durability, tick, hold: Hold::Timed(HOLD), ..ZoneConfig::default() }
 }
 
 /// When a beat was due and when it was said, so that a late one is seen as late.

@@ -1,18 +1,19 @@
 //! Time at the hub: handshakes, heartbeats, holds, idleness and lifetimes. Deadlines are kept in
 //! service time, which stands still while the process could not run: after a stall everybody has
-//! as much left as before it. At equal instants input comes before expiry, because the driver feeds
+//! as much left as before it. Holds stand still while the store is full, too, because whoever comes
+//! back waits for a commit. At equal instants input comes before expiry, because the driver feeds
 //! waiting input before it wakes the hub.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use rejoin_wire::v1::{CloseCode, Ping, server_frame};
+use rejoin_wire::v1::{CloseCode, Notice, NoticeCode, Ping, server_frame};
 
 use super::Hub;
 use super::connection::{Connection, Phase};
 use crate::event::{EndCause, Event};
 use crate::exchange::Hold;
-use crate::id::{ConnectionId, SessionEpoch, SessionId};
+use crate::id::{ConnectionId, SessionEpoch, SessionId, ZoneId};
 use crate::mark::{Mark, hit};
 use crate::session::{Place, Presence};
 use crate::time::{Time, WallTime};
@@ -29,6 +30,9 @@ pub(crate) enum Alarm {
     Idle(SessionId),
     Lifetime(SessionId),
     Call(SessionId),
+    /// Nothing but the time: while somebody is held a stall must be seen for what it is, even when
+    /// no other deadline is near.
+    Pulse,
 }
 
 /// All deadlines, in service time.
@@ -37,12 +41,43 @@ pub(crate) struct Alarms {
     due: BTreeSet<(Time, Alarm)>,
     /// How long the process could not run, all in all.
     stalled: Duration,
+    /// When something was last heard.
+    seen_at: Time,
+    /// Holds in `due`.
+    holds: usize,
+    is_pulsing: bool,
+    /// The store is full: holds and what is left of them.
+    standing: Option<Vec<(Duration, Alarm)>>,
 }
 
 impl Alarms {
     pub(crate) fn set(&mut self, now: Time, in_: Duration, alarm: Alarm) {
+        let is_hold = matches!(alarm, Alarm::Hold(..));
+        if let Some(standing) = self.standing.as_mut().filter(|_| is_hold) {
+            standing.push((in_, alarm));
+            return;
+        }
         let at = self.service(now).after(in_);
-        self.due.insert((at, alarm));
+        let is_new = self.due.insert((at, alarm));
+        self.holds += usize::from(is_hold && is_new);
+    }
+
+    /// Holds stand still.
+    fn stand_still(&mut self, now: Time) {
+        let service = self.service(now);
+        let is_hold = |(_, alarm): &(Time, Alarm)| matches!(alarm, Alarm::Hold(..));
+        let holds = self.due.iter().filter(|entry| is_hold(entry));
+        let standing = holds.map(|(at, alarm)| (at.since(service), *alarm)).collect();
+        self.due.retain(|entry| !is_hold(entry));
+        self.holds = 0;
+        self.standing = Some(standing);
+    }
+
+    /// Holds run on.
+    fn run_on(&mut self, now: Time) {
+        for (rest, alarm) in self.standing.take().unwrap_or_default() {
+            self.set(now, rest, alarm);
+        }
     }
 
     pub(crate) fn next(&self) -> Option<Time> {
@@ -56,17 +91,21 @@ impl Alarms {
     fn take(&mut self, now: Time) -> Option<Alarm> {
         let service = self.service(now);
         self.due.first().filter(|(at, _)| *at <= service)?;
-        self.due.pop_first().map(|(_, alarm)| alarm)
+        let (_, alarm) = self.due.pop_first()?;
+        self.holds -= usize::from(matches!(alarm, Alarm::Hold(..)));
+        Some(alarm)
     }
 }
 
 impl Hub {
-    /// Woken much later than asked for: everything that waited gets the gap.
+    /// Woken much later than asked for: everything that waited gets all the time since something was
+    /// last heard. A little of that the process may have been there; who is held is given it.
     pub(crate) fn note_stall(&mut self, now: Time) {
+        let seen_at = std::mem::replace(&mut self.alarms.seen_at, now);
         let Some(next) = self.alarms.next() else { return };
-        let late = now.since(next);
-        if late > self.config.stall {
+        if now.since(next) > self.config.stall {
             hit(Mark::Stalled);
+            let late = now.since(seen_at.min(next));
             self.alarms.stalled += late;
             for connection in self.connections.values_mut() {
                 connection.heard_at = connection.heard_at.after(late);
@@ -88,7 +127,54 @@ impl Hub {
                 Alarm::Idle(session) => self.idle_due(now, session),
                 Alarm::Lifetime(session) => self.lifetime_due(now, session),
                 Alarm::Call(session) => self.calls_due(now, session),
+                Alarm::Pulse => {
+                    self.alarms.is_pulsing = false;
+                    self.pulse(now);
+                }
             }
+        }
+    }
+
+    /// Asks to be woken soon, while somebody is held.
+    fn pulse(&mut self, now: Time) {
+        if self.alarms.holds > 0 && !self.alarms.is_pulsing {
+            self.alarms.is_pulsing = true;
+            self.alarms.set(now, self.config.stall, Alarm::Pulse);
+        }
+    }
+
+    /// The store has no room, or has room again.
+    pub(crate) fn store_full(&mut self, now: Time, is_full: bool) {
+        match (is_full, self.alarms.standing.is_some()) {
+            (true, false) => {
+                hit(Mark::HoldsStoodStill);
+                self.alarms.stand_still(now);
+                let text = "the server's disk is full; nothing is lost";
+                self.tell_frozen(NoticeCode::Frozen, text);
+            }
+            (false, true) => {
+                self.alarms.run_on(now);
+                self.pulse(now);
+                self.tell_frozen(NoticeCode::Thawed, "");
+            }
+            _ => {}
+        }
+    }
+
+    /// Tells those who are in zones that stand still, or go on. Who has no Welcome yet hears of
+    /// nothing before it.
+    fn tell_frozen(&mut self, code: NoticeCode, text: &str) {
+        let hears = |id: ConnectionId, known: &Connection| {
+            let (session, _) = known.session().filter(|_| known.is_welcomed())?;
+            let session = self.sessions.get(&session)?;
+            let zone = self.zones.get(&session.zone()?)?;
+            (session.connection() == Some(id) && zone.is_gated()).then_some(id)
+        };
+        let hearers: Vec<ConnectionId> =
+            self.connections.iter().filter_map(|(id, known)| hears(*id, known)).collect();
+        for connection in hearers {
+            let notice = Notice { code: code.into(), text: text.to_owned(), wait_ms: 0 };
+            self.send(connection, server_frame::Frame::Notice(notice));
         }
     }
 
@@ -164,6 +250,7 @@ impl Hub {
             self.alarms.set(now, while_, Alarm::Hold(id, epoch));
             now.after(while_)
         });
+        self.pulse(now);
         if let Some(session) = self.sessions.get_mut(&id) {
             session.presence = Presence::Away(until);
         }
@@ -201,7 +288,7 @@ impl Hub {
     }
 
     /// The match of a zone ended: holds that waited for that end with it.
-    pub(crate) fn match_ended(&mut self, now: Time, zone: crate::id::ZoneId) {
+    pub(crate) fn match_ended(&mut self, now: Time, zone: ZoneId) {
         if self.going_down {
             // Whoever was sent away has all of its hold in the next process.
             return;

@@ -51,6 +51,11 @@ impl ZoneInfo {
         }
     }
 
+    /// Whether what it says waits for its store.
+    pub(crate) fn is_gated(&self) -> bool {
+        self.config.durability.is_gated()
+    }
+
     pub(crate) fn is_settled(&self) -> bool {
         !self.awaited || self.owner().is_some()
     }

@@ -1,6 +1,7 @@
 //! A zone's time: its age, its ticks and its timers. Age counts only while the zone can run, so a
 //! timer that was saved with ten seconds to go has ten seconds to go after a crash. Ticks of
-//! different zones are spread over the period, and after a delay only a few are made up for.
+//! different zones are spread over the period, and after a delay only a few are made up for. While
+//! nothing that a zone does can be kept, its time stands still.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -22,6 +23,8 @@ pub(crate) struct Clock {
     next_tick: Option<Time>,
     ticks: u64,
     skipped: u64,
+    /// Since when it stands still.
+    paused_at: Option<Time>,
     due: BTreeMap<Bytes, Duration>,
     order: BTreeSet<(Duration, Bytes)>,
 }
@@ -37,6 +40,7 @@ impl Clock {
             next_tick: None,
             ticks: 0,
             skipped: 0,
+            paused_at: None,
             due: BTreeMap::new(),
             order: BTreeSet::new(),
         }
@@ -55,7 +59,21 @@ impl Clock {
     }
 
     pub(crate) fn age(&self, now: Time) -> Duration {
-        self.age_then + now.since(self.opened_at)
+        self.age_then + self.paused_at.unwrap_or(now).since(self.opened_at)
+    }
+
+    /// Stands still from here on, or runs on from where it stood.
+    pub(crate) fn pause(&mut self, now: Time, is_paused: bool) {
+        match (is_paused, self.paused_at) {
+            (true, None) => self.paused_at = Some(now),
+            (false, Some(since)) => {
+                let gap = now.since(since);
+                self.paused_at = None;
+                self.opened_at = self.opened_at.after(gap);
+                self.next_tick = self.next_tick.map(|at| at.after(gap));
+            }
+            _ => {}
+        }
     }
 
     pub(crate) fn ticks(&self) -> u64 {
@@ -65,7 +83,7 @@ impl Clock {
     /// Whether a tick is due. Late ones are made up for, `catch_up_max` at most.
     pub(crate) fn take_tick(&mut self, now: Time, catch_up_max: u32) -> bool {
         let (Some(at), Some(period)) = (self.next_tick, self.period) else { return false };
-        if now < at {
+        if now < at || self.paused_at.is_some() {
             return false;
         }
         let late = micros(now.since(at)) / micros(period).max(1);
@@ -97,7 +115,7 @@ impl Clock {
     /// A timer whose time has come.
     pub(crate) fn take_due(&mut self, now: Time) -> Option<Bytes> {
         let (due, _) = self.order.first()?;
-        if self.age(now) < *due {
+        if self.age(now) < *due || self.paused_at.is_some() {
             return None;
         }
         let (_, key) = self.order.pop_first()?;
@@ -114,6 +132,9 @@ impl Clock {
     }
 
     pub(crate) fn next_deadline(&self) -> Option<Time> {
+        if self.paused_at.is_some() {
+            return None;
+        }
         let timer = self
             .order
             .first()

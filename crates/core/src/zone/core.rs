@@ -51,6 +51,8 @@ pub enum ZoneInput {
     Wake,
     /// The process is about to end: what would be saved some time is saved now.
     Seal,
+    /// The store has no room, so no cut is committed until it has: true; or it has room again.
+    StoreFull(bool),
 }
 
 /// What a native session is told. What its zone tells keeps its order, and so does what the hub
@@ -136,6 +138,10 @@ pub trait ZoneMachine: Send {
 pub struct ZoneCounts {
     /// Members that are not leaving.
     pub members: usize,
+    /// Members that are leaving for no other zone.
+    pub parting: usize,
+    /// The zone is about to end.
+    pub is_ending: bool,
     /// Frames made.
     pub said: u64,
     /// Times a frame was put on a link.
@@ -176,6 +182,8 @@ pub struct ZoneCore<Z: Zone> {
     pub(crate) culprit: Option<(SessionId, u64)>,
     pub(crate) unknown_answers: u64,
     pub(crate) ack_at: Option<Time>,
+    /// The store is full: time stands still here.
+    pub(crate) frozen: bool,
     /// Calls that failed at once, each asked by the answer to the one before.
     pub(crate) failing: u32,
 }
@@ -195,6 +203,7 @@ impl<Z: Zone> ZoneCore<Z> {
             culprit: None,
             unknown_answers: 0,
             ack_at: None,
+            frozen: false,
             failing: 0,
         };
         match row::load(&opened.rows) {
@@ -272,7 +281,18 @@ impl<Z: Zone> ZoneCore<Z> {
             ZoneInput::JobDone(job, result) => self.job_done(now, job, result),
             ZoneInput::Wake => self.wake(now),
             ZoneInput::Seal => self.saver.next_save = Some(now),
+            ZoneInput::StoreFull(is_full) => self.freeze(is_full),
         }
+    }
+
+    /// Nothing that happens here can be kept, or all goes on. Not for a zone that lets out what is not
+    /// kept.
+    fn freeze(&mut self, is_full: bool) {
+        if !self.room.config.durability.is_gated() || self.frozen == is_full {
+            return;
+        }
+        hit(Mark::ZoneFroze);
+        self.frozen = is_full;
     }
 
     fn job_done(&mut self, now: Time, job: JobId, result: Bytes) {
@@ -314,6 +334,8 @@ impl<Z: Zone> ZoneCore<Z> {
         }
         self.out.end_step(self.room.dirty.any);
         self.cut_if_due(now);
+        let is_held_up = self.out.held() >= self.room.config.held_outputs_max;
+        self.room.clock.pause(now, self.frozen || is_held_up);
     }
 }
 
@@ -369,6 +391,8 @@ impl<Z: Zone> ZoneMachine for ZoneCore<Z> {
     fn counts(&self) -> ZoneCounts {
         ZoneCounts {
             members: self.room.active_count(),
+            parting: self.room.parting_count(),
+            is_ending: self.room.ending,
             said: self.room.stream.said,
             sent: self.room.stream.sent,
             ring_frames: self.room.stream.ring.len(),

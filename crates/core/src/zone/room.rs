@@ -130,6 +130,11 @@ impl Room {
         here.count()
     }
 
+    pub(crate) fn parting_count(&self) -> usize {
+        let leaving = self.members.values().filter_map(|member| member.leaving.as_ref());
+        leaving.filter(|leaving| leaving.next.is_none()).count()
+    }
+
     pub(crate) fn active_count(&self) -> usize {
         self.members.values().filter(|member| member.is_active()).count()
     }

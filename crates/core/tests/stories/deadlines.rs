@@ -144,3 +144,44 @@ fn a_hold_stands_still_while_the_server_is_down() {
     desk.wait(4_999);
     assert_eq!(desk.resume("ann").rung(), Rung::Replayed);
 }
+
+/// No other deadline is near that would show how long the process was gone.
+#[test]
+fn a_frozen_process_ends_nobodys_hold_when_there_is_nobody_else() {
+    let mut desk = Desk::plain();
+    desk.login("ann");
+    desk.cut("ann");
+    desk.wait(1_500);
+    desk.freeze(60_000);
+    assert!(desk.view("ann").is_some(), "the hold stood still");
+    desk.wait(3_400);
+    assert_eq!(desk.resume("ann").rung(), Rung::Replayed, "what was left is left");
+}
+
+#[test]
+fn a_hold_stands_still_while_the_disk_is_full() {
+    for (rest, is_held) in [(900, true), (1_100, false)] {
+        let mut desk = Desk::with_plaza(&["ann", "bob"]);
+        desk.cut("ann");
+        desk.wait(4_000);
+        desk.store_full(true);
+        desk.wait(60_000);
+        assert!(desk.view("ann").is_some(), "nobody could have come back");
+        desk.store_full(false);
+        desk.wait(rest);
+        assert_eq!(desk.view("ann").is_some(), is_held, "it had 1,000 ms left, after {rest}");
+        desk.assert_plays("bob");
+    }
+}
+
+/// Who drops while the disk is full has all of its hold from when there is room.
+#[test]
+fn a_hold_that_begins_on_a_full_disk_begins_with_the_room() {
+    let mut desk = Desk::with_plaza(&["ann"]);
+    desk.store_full(true);
+    desk.cut("ann");
+    desk.wait(60_000);
+    desk.store_full(false);
+    desk.wait(4_900);
+    assert_eq!(desk.resume("ann").rung(), Rung::Replayed);
+}

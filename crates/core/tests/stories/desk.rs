@@ -331,6 +331,14 @@ impl Desk {
         self.run();
     }
 
+    /// The disk is full, or has room again: everybody hears of it.
+    pub fn store_full(&mut self, is_full: bool) {
+        for zone in self.zones.values_mut() {
+            zone.mailbox.push_back(ZoneInput::StoreFull(is_full));
+        }
+        self.input(HubInput::StoreFull(is_full));
+    }
+
     pub fn job_done(&mut self, index: usize, result: &str) {
         let (zone, job, _) = self.jobs.remove(index);
         let result = Bytes::copy_from_slice(result.as_bytes());

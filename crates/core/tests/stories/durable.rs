@@ -7,7 +7,7 @@ use rejoin_core::id::ZoneId;
 use rejoin_core::scope::ScopeId;
 use rejoin_core::session::Place;
 use rejoin_core::time::WallTime;
-use rejoin_core::wire::v1::{CloseCode, Ping, Rung, client_frame};
+use rejoin_core::wire::v1::{CloseCode, NoticeCode, Ping, Rung, client_frame, server_frame};
 
 use crate::desk::{Desk, config, join};
 
@@ -407,5 +407,43 @@ fn in_a_memory_zone_nothing_waits_and_a_crash_loses_the_place() {
     assert_eq!((welcome.rung(), welcome.zone), (Rung::Resynced, None));
     desk.client_mut("ann").number = welcome.applied;
     desk.join("ann", "memory");
+    desk.assert_plays("ann");
+}
+
+fn notices(desk: &Desk, name: &str) -> Vec<NoticeCode> {
+    let frames = desk.client(name).line().frames.iter();
+    frames
+        .filter_map(|frame| match &frame.frame {
+            Some(server_frame::Frame::Notice(notice)) => Some(notice.code()),
+            _ => None,
+        })
+        .collect()
+}
+
+/// Nothing of it could be kept, so nothing happens; whoever is there is told, once.
+#[test]
+fn a_full_disk_stops_a_durable_zone_and_its_members_are_told() {
+    let mut desk = Desk::plain();
+    for (name, kind) in [("ann", "busy"), ("bob", "memory")] {
+        desk.login(name);
+        desk.join(name, kind);
+    }
+    desk.wait(1_000);
+    let before = desk.counts("busy").ticks;
+    assert!(before >= 19, "{before}");
+    desk.store_full(true);
+    desk.store_full(true);
+    desk.wait(60_000);
+    assert_eq!(desk.counts("busy").ticks, before, "its time stands still");
+    assert_eq!(notices(&desk, "ann"), [NoticeCode::Frozen]);
+    assert_eq!(notices(&desk, "bob"), [], "a zone in memory runs on");
+    desk.store_full(false);
+    assert_eq!(notices(&desk, "ann"), [NoticeCode::Frozen, NoticeCode::Thawed]);
+    desk.wait(1_000);
+    let after = desk.counts("busy").ticks;
+    assert!(
+        (before + 19..=before + 21).contains(&after),
+        "{before} {after}: nothing to make up for"
+    );
     desk.assert_plays("ann");
 }

@@ -132,6 +132,7 @@ impl Crew {
             ToThread::JobDone(zone, owner, job, result) => {
                 self.put_direct(zone, owner, ZoneInput::JobDone(job, result));
             }
+            ToThread::StoreFull(is_full) => self.tell_all(&ZoneInput::StoreFull(is_full)),
             ToThread::Open(..) | ToThread::Drop(_) | ToThread::Many(_) | ToThread::Stop => {}
         }
     }
@@ -155,9 +156,13 @@ impl Crew {
 
     /// Every zone submits what it would have saved later.
     pub(super) fn seal(&mut self) {
+        self.tell_all(&ZoneInput::Seal);
+    }
+
+    fn tell_all(&mut self, input: &ZoneInput) {
         let zones: Vec<ZoneId> = self.zones().map(|(zone, _)| zone).collect();
         for zone in zones {
-            self.touch(zone, |seat| seat.direct.push_back(ZoneInput::Seal));
+            self.touch(zone, |seat| seat.direct.push_back(input.clone()));
         }
     }
 

@@ -148,6 +148,36 @@ impl Engine {
         })
     }
 
+    /// A row of `from` is written where a row of `onto` is, and not where it belongs.
+    #[cfg(feature = "contract")]
+    pub(super) fn misplace(&self, from: ScopeId, onto: ScopeId) -> Result<bool, Trouble> {
+        self.guard(|database| {
+            let mut writing = database.begin_write()?;
+            writing.set_durability(Durability::Immediate)?;
+            let is_done = {
+                let mut rows = writing.open_table(SCOPES)?;
+                let first = |rows: &Rows<'_>, scope: ScopeId| -> Result<_, StorageError> {
+                    let stretch = stretch(&row::row_key(&row::scope_bytes(scope), b""));
+                    let Some(entry) = rows.range::<&[u8]>(as_slices(&stretch))?.next() else {
+                        return Ok(None);
+                    };
+                    let (key, value) = entry?;
+                    Ok(Some((key.value().to_vec(), value.value().to_vec())))
+                };
+                match (first(&rows, from)?, first(&rows, onto)?) {
+                    (Some((key, value)), Some((place, _))) => {
+                        rows.remove(&key[..])?;
+                        rows.insert(&place[..], &value[..])?;
+                        true
+                    }
+                    _ => false,
+                }
+            };
+            writing.commit()?;
+            Ok(is_done)
+        })
+    }
+
     pub(super) fn open_scopes(
         &self,
         scopes: &[ScopeId],
