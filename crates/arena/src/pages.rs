@@ -66,6 +66,7 @@ const SDK: &[(&str, &str, &str)] = web! {
     "sdk/protobuf.js": SCRIPT,
     "sdk/pulse.js": SCRIPT,
     "sdk/record.js": SCRIPT,
+    "sdk/relay.js": SCRIPT,
     "sdk/returns.js": SCRIPT,
     "sdk/schema.js": SCRIPT,
     "sdk/storage.js": SCRIPT,
