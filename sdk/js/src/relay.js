@@ -60,23 +60,9 @@ export class RelayError extends Error {
 }
 
 /**
- * Joins a room of the relay; ends when the player is in it.
- * @param {Player} player
- * @param {string} name
- * @param {{ kind?: string, create?: boolean, deadlineMs?: number }} [more]
+ * What is known of a room, and what can be done in it. Listeners that are added before `enter` hear
+ * everything.
  */
-export async function joinRoom(player, name, { kind = 'relay', create = true, deadlineMs } = {}) {
-  const room = new Room(player, { kind, name });
-  try {
-    await room.enter({ create, deadlineMs });
-  } catch (error) {
-    room.forget();
-    throw error;
-  }
-  return room;
-}
-
-/** What is known of a room, and what can be done in it. */
 export class Room {
   #player;
   #zone;
@@ -101,11 +87,12 @@ export class Room {
 
   /**
    * @param {Player} player
-   * @param {{ kind: string, name: string }} zone
+   * @param {string} name
+   * @param {{ kind?: string }} [more] what the server calls its relays
    */
-  constructor(player, zone) {
+  constructor(player, name, { kind = 'relay' } = {}) {
     this.#player = player;
-    this.#zone = zone;
+    this.#zone = { kind, name };
     this.#stops = [
       player.on('joined', (event) => this.#isOurs(event.zone) && this.#known(event.payload, event.latest)),
       player.on('resync', (event) => this.#resynced(event)),
@@ -139,7 +126,7 @@ export class Room {
   }
 
   /**
-   * Joins again, after `lost`.
+   * Joins; `create` opens the room if there is none. Also after `lost`, to be in it again.
    * @param {{ create?: boolean, deadlineMs?: number }} [more]
    */
   async enter({ create = true, deadlineMs } = {}) {

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { after, before, test } from 'node:test';
 
 import { memoryStorage, text } from '../src/index.js';
-import { joinRoom } from '../src/relay.js';
+import { Room } from '../src/relay.js';
 import { cable } from './house/cable.js';
 import { play, until } from './house/room.js';
 import { noServer, serve } from './house/server.js';
@@ -29,11 +29,12 @@ after(async () => {
 /** A member of a room, who notes what happens in it. */
 async function member(t, name, url = server.url) {
   const { player } = play(t, url, { backoffBaseMs: 20, backoffMaxMs: 100 });
-  const room = await joinRoom(player, name);
+  const room = new Room(player, name);
   const seen = [];
   for (const event of ['entered', 'said', 'value', 'joined', 'dropped', 'back', 'parted', 'host', 'owner', 'match', 'locked', 'refused', 'lost']) {
     room.on(event, (fields) => seen.push([event, fields]));
   }
+  await room.enter();
   const said = () => seen.filter(([event]) => event === 'said').map(([, { from, body }]) => [from, text(body)]);
   return { player, room, seen, said, sees: (holds) => until(player, holds) };
 }
@@ -200,14 +201,14 @@ test('under twenty cuts of whoever leads there is one host at a time, and the st
 test('a reload finds the room as it is; a new session says that the room is lost', options, async (t) => {
   const storage = memoryStorage();
   const { player: before } = play(t, server.url, { storage });
-  const { you } = await joinRoom(before, 'again').then(async (room) => {
-    await room.set('map', 'cave');
-    return room;
-  });
+  const first = new Room(before, 'again');
+  await first.enter();
+  await first.set('map', 'cave');
   before.close();
   const { player } = play(t, server.url, { storage });
-  const room = await joinRoom(player, 'again');
-  assert.deepEqual([room.you, text(room.get('map').value), room.isHost], [you, 'cave', true]);
+  const room = new Room(player, 'again');
+  await room.enter();
+  assert.deepEqual([room.you, text(room.get('map').value), room.isHost], [first.you, 'cave', true]);
 
   const lost = new Promise((resolve) => {
     room.on('lost', resolve);
@@ -217,5 +218,5 @@ test('a reload finds the room as it is; a new session says that the room is lost
   await assert.rejects(room.set('map', 'wood'), { kind: 'refused', code: 'not_member' });
   await room.enter();
   assert.equal(room.isIn, true);
-  await assert.rejects(joinRoom(player, 'another'), { kind: 'refused', code: 'already_joined' });
+  await assert.rejects(new Room(player, 'another').enter(), { kind: 'refused', code: 'already_joined' });
 });

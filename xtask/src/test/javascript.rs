@@ -1,5 +1,6 @@
-//! The JavaScript SDK: its types are checked, and its tests and those of the arena's page run against
-//! the binary that stands beside this one. Where there is no Node, nothing of it can run, and that is said.
+//! The JavaScript SDK: its types are checked, and its tests, those of the arena's page and those of the
+//! examples run against the binary that stands beside this one. Where there is no Node, nothing of it can
+//! run, and that is said.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -27,6 +28,12 @@ pub fn run(tally: &mut Tally) -> Result<bool> {
     tests.args(["--test", "--test-reporter=tap"]).current_dir(&folder);
     tests.args(test_files(&folder.join("test"))?);
     tests.args(test_files(&tidy::root().join("tests/browser"))?);
+    for example in std::fs::read_dir(tidy::root().join("examples"))? {
+        let path = example?.path();
+        if path.is_dir() {
+            tests.args(test_files(&path)?);
+        }
+    }
     if let Some(binary) = beside("rejoin") {
         tests.env("REJOIN_BIN", binary);
     }

@@ -2,7 +2,7 @@
 
 import { CallError, SendError, connect, memoryStorage, text, type PlayerEvents, type Storage } from 'rejoin';
 import { Machine } from 'rejoin/machine';
-import { RelayError, joinRoom, type Room, type Value } from 'rejoin/relay';
+import { RelayError, Room, type Value } from 'rejoin/relay';
 
 const storage: Storage = memoryStorage();
 const player = connect('wss://play.example/play', { storage, login: 'secret', sendBufferFramesMax: 10 });
@@ -36,11 +36,12 @@ export async function play(): Promise<PlayerEvents['joined']> {
 }
 
 export async function lead(name: string): Promise<Room> {
-  const room = await joinRoom(player, name, { create: true });
+  const room = new Room(player, name);
   room.on('said', ({ from, body }) => console.log(from ?? 'somebody', text(body)));
   room.on('value', ({ value }) => console.log(value?.version));
   // @ts-expect-error there is no such event
   room.on('shouted', () => {});
+  await room.enter({ create: true });
   // @ts-expect-error there is no such order
   await room.lead('win');
   const known: Value | null = room.get('map');

@@ -1,0 +1,42 @@
+// A chat in a room of the relay: what the page and the terminal have in common. Who somebody is stands in
+// the room as a value of their own, so whoever comes later knows all names without asking.
+
+import { text } from '../../sdk/js/src/index.js';
+import { Room } from '../../sdk/js/src/relay.js';
+
+/**
+ * Enters the room and tells `show` every line of the chat: `(line, from)`, where `from` is the name of who
+ * said it, or null for what just happened. Gives the function that says something.
+ */
+export async function enterChat(player, name, roomName, show) {
+  const room = new Room(player, roomName);
+  const nameOf = (member) => {
+    const known = room.get('name', member);
+    return known ? text(known.value) : `guest ${member}`;
+  };
+  const happened = (line) => show(line, null);
+
+  room.on('said', ({ from, body }) => show(text(body), from === null ? 'somebody' : nameOf(from)));
+  room.on('value', ({ key, of, value }) => key === 'name' && value && of !== room.you && happened(`${nameOf(of)} is here`));
+  room.on('dropped', ({ member }) => happened(`${nameOf(member)} has lost the connection and is waited for`));
+  room.on('back', ({ member }) => happened(`${nameOf(member)} is back`));
+  room.on('parted', ({ member, cause }) => happened(`${nameOf(member)} has gone: ${cause}`));
+  room.on('lost', ({ cause }) => {
+    happened(`the room is lost: ${cause}`);
+    enter().catch((error) => happened(`it cannot be entered again: ${error.message}`));
+  });
+  player.on('disconnected', () => happened('the connection is gone; what you say now is sent later'));
+  player.on('returned', ({ rung, reason, replayed, lost }) => {
+    const what = lost.upstream + lost.sends.length === 0 ? 'nothing lost' : `${lost.sends.length} of your lines may be lost`;
+    happened(`back, ${rung} (${reason}): ${replayed} missed, ${what}`);
+  });
+
+  async function enter() {
+    await room.enter();
+    await room.set('name', name, { isMine: true });
+    const names = [...room.members.keys()].filter((member) => member !== room.you).map(nameOf);
+    happened(names.length === 0 ? 'nobody else is here' : `here are ${names.join(', ')}`);
+  }
+  await enter();
+  return (line) => room.send(line, { to: 'all' });
+}
