@@ -10,9 +10,12 @@ import { Room } from '../../sdk/js/src/relay.js';
  */
 export async function enterChat(player, name, roomName, show) {
   const room = new Room(player, roomName);
+  // Remembered: with somebody who leaves, their values go.
+  const names = new Map();
   const nameOf = (member) => {
     const known = room.get('name', member);
-    return known ? text(known.value) : `guest ${member}`;
+    if (known) names.set(member, text(known.value));
+    return names.get(member) ?? `guest ${member}`;
   };
   const happened = (line) => show(line, null);
 
@@ -34,8 +37,8 @@ export async function enterChat(player, name, roomName, show) {
   async function enter() {
     await room.enter();
     await room.set('name', name, { isMine: true });
-    const names = [...room.members.keys()].filter((member) => member !== room.you).map(nameOf);
-    happened(names.length === 0 ? 'nobody else is here' : `here are ${names.join(', ')}`);
+    const others = [...room.members.keys()].filter((member) => member !== room.you).map(nameOf);
+    happened(others.length === 0 ? 'nobody else is here' : `here are ${others.join(', ')}`);
   }
   await enter();
   return (line) => room.send(line, { to: 'all' });
