@@ -14,6 +14,19 @@ use crate::tidy;
 /// The oldest Node that the SDK runs on.
 const NODE_MIN: u32 = 20;
 const NAME: &str = "javascript";
+/// What runs the examples in other languages: some 30 MB. The first names show that they are there.
+const ENGINES: [(&str, &[&str]); 2] = [
+    ("godot3-server", &["godot3-server"]),
+    (
+        "mcs",
+        &[
+            "mono-runtime",
+            "mono-mcs",
+            "libmono-system-runtime-serialization4.0-cil",
+            "libmono-system-xml-linq4.0-cil",
+        ],
+    ),
+];
 
 /// Counts every test of the SDK; the check of its types counts when it fails.
 pub fn run(tally: &mut Tally) -> Result<bool> {
@@ -21,6 +34,13 @@ pub fn run(tally: &mut Tally) -> Result<bool> {
     if let Err(why) = require_node().and_then(|()| install(&folder)) {
         tally.add_skip(NAME, why);
         return Ok(true);
+    }
+    for (program, packages) in ENGINES {
+        if !is_there(program) {
+            // Where they cannot be had, the tests that need them say so, by name.
+            println!("    {program} is missing; asking apt-get for it");
+            install_packages(packages);
+        }
     }
     let is_typed = succeeds(Command::new("npm").args(["run", "--silent", "check"]), &folder);
     tally.add_stage(is_typed);
@@ -46,12 +66,20 @@ fn require_node() -> Result<(), &'static str> {
         return Ok(());
     }
     println!("    node {NODE_MIN} or npm is missing; asking apt-get for them");
-    let packages = ["install", "--yes", "--no-install-recommends", "nodejs", "npm"];
-    let installed = Command::new("apt-get").args(packages).output();
-    match installed {
-        Ok(output) if output.status.success() && has_node() => Ok(()),
-        _ => Err("node 20 or newer and npm are not installed, and apt-get does not give them"),
+    if install_packages(&["nodejs", "npm"]) && has_node() {
+        return Ok(());
     }
+    Err("node 20 or newer and npm are not installed, and apt-get does not give them")
+}
+
+fn install_packages(packages: &[&str]) -> bool {
+    let mut command = Command::new("apt-get");
+    command.args(["install", "--yes", "--no-install-recommends"]).args(packages);
+    command.output().is_ok_and(|output| output.status.success())
+}
+
+fn is_there(program: &str) -> bool {
+    Command::new(program).arg("--version").output().is_ok()
 }
 
 fn has_node() -> bool {
