@@ -29,10 +29,7 @@ export async function enterChat(player, name, roomName, show) {
     enter().catch((error) => happened(`it cannot be entered again: ${error.message}`));
   });
   player.on('disconnected', () => happened('the connection is gone; what you say now is sent later'));
-  player.on('returned', ({ rung, reason, replayed, lost }) => {
-    const what = lost.upstream + lost.sends.length === 0 ? 'nothing lost' : `${lost.sends.length} of your lines may be lost`;
-    happened(`back, ${rung} (${reason}): ${replayed} missed, ${what}`);
-  });
+  player.on('returned', (event) => happened(`back, ${event.rung}: ${outcome(event)}`));
 
   async function enter() {
     await room.enter();
@@ -42,4 +39,15 @@ export async function enterChat(player, name, roomName, show) {
   }
   await enter();
   return (line) => room.send(line, { to: 'all' });
+}
+
+/** What a return has cost, in words. */
+function outcome({ rung, reason, after, replayed, lost }) {
+  const words = {
+    replayed: `${replayed} missed, nothing lost`,
+    resynced: reason === 'overrun' ? 'more was said than is kept, and what you missed is lost' : `what you had heard is not known here (${reason})`,
+    new: `your old session is gone (${after ?? reason}), and what was said meanwhile is lost`,
+  };
+  const doubt = lost.sends.length > 0 ? `; ${lost.sends.length} of your own lines may be lost` : '';
+  return words[rung] + doubt;
 }

@@ -95,6 +95,9 @@ test('cut while 500 numbered messages arrive and 50 are sent: replayed, each onc
   const [returned] = await told(page, 'returned');
   assert.deepEqual([returned.rung, returned.reason, returned.lost], ['replayed', 'complete', { upstream: 0, sends: [] }]);
   assert.ok(returned.replayed >= 400 && returned.replayed < 500, `${returned.replayed} were replayed`);
+  // The page learns that it is back, and how, before anything that it had missed.
+  const order = await page.evaluate(() => globalThis.game.told.filter(([name]) => name === 'connected').map(([, { rung }, count]) => [rung, count]));
+  assert.deepEqual(order, [['new', 0], ['replayed', 500 - returned.replayed]]);
   // A dial that failed is the browser's own to complain about.
   assert.deepEqual(errors.filter((text) => !text.includes('WebSocket connection')), []);
 });
