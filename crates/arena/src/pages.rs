@@ -70,6 +70,7 @@ const SDK: &[(&str, &str, &str)] = web! {
     "sdk/returns.js": SCRIPT,
     "sdk/schema.js": SCRIPT,
     "sdk/storage.js": SCRIPT,
+    "sdk/surroundings.js": SCRIPT,
     "sdk/vault.js": SCRIPT,
 };
 

@@ -158,3 +158,23 @@ test('a page whose storage is full plays on, and is told', options, async (t) =>
   assert.deepEqual(failures.map(({ slot }) => slot), ['key', 'session']);
   assert.match(failures[0].text, /no more room/);
 });
+
+test('storage that is cleared while somebody plays: they play on, and a reload is somebody new', options, async (t) => {
+  const { near, context } = await profile(t);
+  const { page } = await open(context, near);
+  const [{ player }] = await told(page, 'connected');
+  await page.evaluate(() => {
+    localStorage.clear();
+    sessionStorage.clear();
+  });
+  near.cut();
+  await page.waitForFunction(() => globalThis.game.told.some(([name]) => name === 'returned'));
+  const [, again] = await told(page, 'connected');
+  assert.deepEqual([again.rung, again.player], ['replayed', player]);
+  // The token of the last welcome is stored again, the key is not: it opens nothing, and locks nobody out.
+  await page.reload();
+  await connected(page);
+  const [other] = await told(page, 'connected');
+  assert.deepEqual([other.rung, other.after], ['new', null]);
+  assert.notEqual(other.player, player);
+});
