@@ -156,6 +156,8 @@ test('the page is away for longer than the hold: new, with its reason, and it ch
   await happened('the connection is gone');
   await new Promise((resolve) => setTimeout(resolve, 2500));
   near.plug();
+  // The browser says that the network is back: nothing is waited for any more.
+  await page.evaluate(() => globalThis.dispatchEvent(new Event('online')));
   await happened('the room is lost: session_unknown');
   await happened('back, new: your old session is gone (session_unknown), and what was said meanwhile is lost');
   await page.locator('#line').fill('here I am');

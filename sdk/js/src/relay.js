@@ -94,8 +94,8 @@ export class Room {
     this.#player = player;
     this.#zone = { kind, name };
     this.#stops = [
-      player.on('joined', (event) => this.#isOurs(event.zone) && this.#known(event.payload, event.latest)),
-      player.on('resync', (event) => this.#resynced(event)),
+      player.on('joined', ({ zone, payload, latest }) => this.#entered(zone, payload, latest, 'moved')),
+      player.on('resync', ({ zone, snapshot, latest, reason }) => this.#entered(zone, snapshot, latest, reason)),
       player.on('message', ({ payload }) => this.#heard(payload)),
       player.on('unreliable', ({ payload }) => this.#heard(payload)),
       player.on('latest', ({ key, payload }) => this.#latest(key, payload)),
@@ -250,15 +250,16 @@ export class Room {
     return fact.done ?? {};
   }
 
-  /** @param {{ kind: string, name: string } | null} zone */
-  #isOurs(zone) {
-    return zone !== null && zone.kind === this.#zone.kind && zone.name === this.#zone.name;
-  }
-
-  /** @param {import('./events.js').PlayerEvents['resync']} event */
-  #resynced({ zone, snapshot, latest }) {
-    if (this.#isOurs(zone)) this.#known(snapshot, latest);
-    else this.#lose('elsewhere');
+  /**
+   * The player is in a zone, or in none: this room is known afresh, or lost.
+   * @param {{ kind: string, name: string } | null} zone
+   * @param {Uint8Array} payload
+   * @param {import('./events.js').Latest[]} latest
+   * @param {string} reason
+   */
+  #entered(zone, payload, latest, reason) {
+    if (zone?.kind === this.#zone.kind && zone.name === this.#zone.name) this.#known(payload, latest);
+    else this.#lose(reason);
   }
 
   /**

@@ -3,7 +3,7 @@
 //! run, and that is said.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use anyhow::Result;
 
@@ -14,6 +14,9 @@ use crate::tidy;
 /// The oldest Node that the SDK runs on.
 const NODE_MIN: u32 = 20;
 const NAME: &str = "javascript";
+/// Files of tests at a time: most of them wait for a browser or a hold. Early releases of Node 20 have
+/// no such flag, and take one for each core but one.
+const AT_A_TIME: &str = "--test-concurrency=3";
 /// What runs the examples in other languages: some 30 MB. The first names show that they are there.
 const ENGINES: [(&str, &[&str]); 2] = [
     ("godot3-server", &["godot3-server"]),
@@ -46,6 +49,10 @@ pub fn run(tally: &mut Tally) -> Result<bool> {
     tally.add_stage(is_typed);
     let mut tests = Command::new("node");
     tests.args(["--test", "--test-reporter=tap"]).current_dir(&folder);
+    if succeeds(Command::new("node").args([AT_A_TIME, "--version"]).stdout(Stdio::null()), &folder)
+    {
+        tests.arg(AT_A_TIME);
+    }
     tests.args(test_files(&folder.join("test"))?);
     tests.args(test_files(&tidy::root().join("tests/browser"))?);
     for example in std::fs::read_dir(tidy::root().join("examples"))? {
