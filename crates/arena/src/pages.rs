@@ -66,9 +66,11 @@ const SDK: &[(&str, &str, &str)] = web! {
     "sdk/protobuf.js": SCRIPT,
     "sdk/pulse.js": SCRIPT,
     "sdk/record.js": SCRIPT,
+    "sdk/relay.js": SCRIPT,
     "sdk/returns.js": SCRIPT,
     "sdk/schema.js": SCRIPT,
     "sdk/storage.js": SCRIPT,
+    "sdk/surroundings.js": SCRIPT,
     "sdk/vault.js": SCRIPT,
 };
 

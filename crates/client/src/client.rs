@@ -90,8 +90,10 @@ pub struct Latency {
 enum Link {
     Idle,
     Stopped,
+    /// The server's own wish ends at `asked`; the rest is this client's.
     Waiting {
         until: Time,
+        asked: Time,
     },
     Opening {
         deadline: Time,
@@ -181,6 +183,20 @@ impl Client {
         }
     }
 
+    /// The platform says that the network may be there again, or that the program has been asleep.
+    /// Whoever waits tries now, unless it is the server that asked for the wait. A live connection is
+    /// asked whether it lives, and given up if it says nothing for half a heartbeat.
+    pub fn hasten(&mut self, now: Time) {
+        match &mut self.link {
+            Link::Waiting { asked, .. } if now >= *asked => self.attempt(now),
+            Link::Live { pulse, .. } => {
+                pulse.doubt(now);
+                self.probe(now);
+            }
+            _ => {}
+        }
+    }
+
     /// The transport is up.
     pub fn opened(&mut self, now: Time) {
         self.opened_bound(now, Bytes::new());
@@ -206,7 +222,7 @@ impl Client {
     pub fn wake(&mut self, now: Time) {
         match &mut self.link {
             Link::Idle | Link::Stopped => {}
-            Link::Waiting { until } => {
+            Link::Waiting { until, .. } => {
                 if now >= *until {
                     self.attempt(now);
                 }
@@ -283,7 +299,7 @@ impl Client {
     pub fn next_deadline(&self) -> Option<Time> {
         match &self.link {
             Link::Idle | Link::Stopped => None,
-            Link::Waiting { until } => Some(*until),
+            Link::Waiting { until, .. } => Some(*until),
             Link::Opening { deadline }
             | Link::Greeting { deadline, .. }
             | Link::Answering { deadline, .. } => Some(*deadline),

@@ -14,6 +14,8 @@ pub(crate) struct Pulse {
     ack_every: u32,
     ack_delay: Duration,
     heard_at: Time,
+    /// A sign of life was asked for, and is due by then.
+    doubted_until: Option<Time>,
     ping_at: Time,
     /// Frames since the last acknowledgement, and when the next is due.
     owed: u32,
@@ -41,6 +43,7 @@ impl Pulse {
             ack_every: config.ack_every.max(1),
             ack_delay: config.ack_delay,
             heard_at: now,
+            doubted_until: None,
             ping_at: now.after(heartbeat),
             owed: 0,
             ack_at: None,
@@ -51,7 +54,13 @@ impl Pulse {
     /// Something came.
     pub(crate) fn heard(&mut self, now: Time) {
         self.heard_at = now;
+        self.doubted_until = None;
         self.ping_at = now.after(self.heartbeat);
+    }
+
+    /// The connection may be dead: it has half a heartbeat to show that it is not.
+    pub(crate) fn doubt(&mut self, now: Time) {
+        self.doubted_until.get_or_insert(now.after(self.heartbeat / 2));
     }
 
     /// A numbered frame came. True: acknowledge at once.
@@ -104,6 +113,7 @@ impl Pulse {
     }
 
     fn silent_at(&self) -> Time {
-        self.heard_at.after(self.silence)
+        let silent_at = self.heard_at.after(self.silence);
+        self.doubted_until.map_or(silent_at, |at| at.min(silent_at))
     }
 }

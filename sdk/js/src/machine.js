@@ -58,7 +58,7 @@ import { flush, queue, request, sendLatest, sendUnreliable } from './machine/sen
  * The one connection, or why there is none.
  * @typedef {{ kind: 'idle' }
  *   | { kind: 'stopped' }
- *   | { kind: 'waiting', until: number }
+ *   | { kind: 'waiting', until: number, asked: number }
  *   | { kind: 'opening', deadline: number }
  *   | { kind: 'greeting', deadline: number }
  *   | { kind: 'signing', deadline: number, hello: any, resumed: bigint | null }
@@ -159,6 +159,20 @@ export class Machine {
    */
   retry(now) {
     if (['idle', 'stopped', 'waiting'].includes(this.link.kind)) this.#attempt(now);
+  }
+
+  /**
+   * The platform says that the network may be there again, or that the program has been asleep. Whoever
+   * waits tries now, unless it is the server that asked for the wait. A live connection is asked whether
+   * it lives, and given up if it says nothing for half a heartbeat.
+   * @param {number} now
+   */
+  hasten(now) {
+    const { link } = this;
+    if (link.kind === 'waiting' && now >= link.asked) this.#attempt(now);
+    if (link.kind !== 'live') return;
+    link.pulse.doubt(now);
+    this.probe(now);
   }
 
   /**

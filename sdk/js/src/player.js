@@ -15,6 +15,7 @@ import { Machine } from './machine.js';
 import { Pending } from './pending.js';
 import { Returns } from './returns.js';
 import { defaultStorage } from './storage.js';
+import { watchSurroundings } from './surroundings.js';
 import { Vault } from './vault.js';
 
 /** @typedef {import('./bytes.js').Payload} Payload */
@@ -63,6 +64,7 @@ export class Player {
   #alarm = null;
   /** @type {any} */
   #probe = null;
+  #unwatch;
   #isDraining = false;
   #isClosed = false;
   /** Work that came before the storage was read; nothing once it was. @type {(() => void)[] | null} */
@@ -93,6 +95,11 @@ export class Player {
     this.#machine = new Machine(this.#config, { kind: 'anonymous' }, chance);
     const failed = (/** @type {any} */ slot, /** @type {string} */ text) => this.#tell('storageFailed', { slot, text });
     this.#vault = new Vault(storage ?? defaultStorage(), this.#config.serverName, failed);
+    this.#unwatch = watchSurroundings({
+      hasten: () => this.#steer((now) => this.#machine.hasten(now)),
+      // What waits already would find nobody now.
+      doubt: () => this.status === 'connected' && this.#steer((now) => this.#machine.hasten(now)),
+    });
     this.#start().catch((error) => this.#fail(error));
   }
 
@@ -235,6 +242,7 @@ export class Player {
     if (this.#isClosed) return;
     this.cancel();
     this.#isClosed = true;
+    this.#unwatch();
     clearTimeout(this.#alarm);
     this.#pending.giveUp(() => true);
     this.#events.clear();

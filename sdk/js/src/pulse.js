@@ -18,6 +18,8 @@ export class Pulse {
   #owed = 0;
   /** @type {number | null} */
   #ackAt = null;
+  /** A sign of life was asked for, and is due by then. */
+  #doubtedUntil = Infinity;
   /** The last ping that was not answered. @type {{ nonce: bigint, sentAt: number } | null} */
   #asked = null;
 
@@ -43,7 +45,16 @@ export class Pulse {
    */
   heard(now) {
     this.#heardAt = now;
+    this.#doubtedUntil = Infinity;
     this.#pingAt = now + this.#heartbeatUs;
+  }
+
+  /**
+   * The connection may be dead: it has half a heartbeat to show that it is not.
+   * @param {number} now
+   */
+  doubt(now) {
+    this.#doubtedUntil = Math.min(this.#doubtedUntil, now + this.#heartbeatUs / 2);
   }
 
   /**
@@ -100,12 +111,16 @@ export class Pulse {
 
   /** @param {number} now */
   isSilent(now) {
-    return now >= this.#heardAt + this.#silenceUs;
+    return now >= this.#silentAt();
   }
 
   /** When this must be looked at next. */
   deadline() {
-    const beat = Math.min(this.#pingAt, this.#heardAt + this.#silenceUs);
+    const beat = Math.min(this.#pingAt, this.#silentAt());
     return this.#ackAt === null ? beat : Math.min(this.#ackAt, beat);
+  }
+
+  #silentAt() {
+    return Math.min(this.#heardAt + this.#silenceUs, this.#doubtedUntil);
   }
 }

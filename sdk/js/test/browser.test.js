@@ -95,6 +95,9 @@ test('cut while 500 numbered messages arrive and 50 are sent: replayed, each onc
   const [returned] = await told(page, 'returned');
   assert.deepEqual([returned.rung, returned.reason, returned.lost], ['replayed', 'complete', { upstream: 0, sends: [] }]);
   assert.ok(returned.replayed >= 400 && returned.replayed < 500, `${returned.replayed} were replayed`);
+  // The page learns that it is back, and how, before anything that it had missed.
+  const order = await page.evaluate(() => globalThis.game.told.filter(([name]) => name === 'connected').map(([, { rung }, count]) => [rung, count]));
+  assert.deepEqual(order, [['new', 0], ['replayed', 500 - returned.replayed]]);
   // A dial that failed is the browser's own to complain about.
   assert.deepEqual(errors.filter((text) => !text.includes('WebSocket connection')), []);
 });
@@ -154,4 +157,24 @@ test('a page whose storage is full plays on, and is told', options, async (t) =>
   const failures = await told(page, 'storageFailed');
   assert.deepEqual(failures.map(({ slot }) => slot), ['key', 'session']);
   assert.match(failures[0].text, /no more room/);
+});
+
+test('storage that is cleared while somebody plays: they play on, and a reload is somebody new', options, async (t) => {
+  const { near, context } = await profile(t);
+  const { page } = await open(context, near);
+  const [{ player }] = await told(page, 'connected');
+  await page.evaluate(() => {
+    localStorage.clear();
+    sessionStorage.clear();
+  });
+  near.cut();
+  await page.waitForFunction(() => globalThis.game.told.some(([name]) => name === 'returned'));
+  const [, again] = await told(page, 'connected');
+  assert.deepEqual([again.rung, again.player], ['replayed', player]);
+  // The token of the last welcome is stored again, the key is not: it opens nothing, and locks nobody out.
+  await page.reload();
+  await connected(page);
+  const [other] = await told(page, 'connected');
+  assert.deepEqual([other.rung, other.after], ['new', null]);
+  assert.notEqual(other.player, player);
 });

@@ -102,6 +102,9 @@ const RULES: &[Rule] = &[
         ours_in_tests: &[],
         outside: None,
     },
+    // Examples know what a game knows.
+    Rule { package: "npc-village", ours: &["rejoin"], ours_in_tests: &[], outside: None },
+    Rule { package: "turn-based", ours: &["rejoin"], ours_in_tests: &[], outside: None },
     Rule { package: "xtask", ours: &[], ours_in_tests: &[], outside: None },
 ];
 
@@ -119,7 +122,8 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
 }
 
 fn is_member(path: &str) -> bool {
-    path == "xtask/Cargo.toml" || (path.starts_with("crates/") && path.matches('/').count() == 2)
+    let is_below = ["crates/", "examples/"].iter().any(|folder| path.starts_with(folder));
+    path == "xtask/Cargo.toml" || (is_below && path.matches('/').count() == 2)
 }
 
 fn check_manifest(path: &str, text: &str, manifest: &Table, findings: &mut Vec<Finding>) {

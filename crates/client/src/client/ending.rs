@@ -186,7 +186,7 @@ impl Client {
             held.since = now.after(floor);
         }
         let wait = self.backoff.next(now, self.held, floor, &mut self.chance);
-        self.link = Link::Waiting { until: now.after(wait) };
+        self.link = Link::Waiting { until: now.after(wait), asked: now.after(floor) };
         let in_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
         self.tell(Event::Reconnecting { attempt: self.backoff.attempt(), in_ms });
     }

@@ -152,6 +152,14 @@ impl Player {
         self.run(self.player.retry())
     }
 
+    /// As [`hasten`](AsyncPlayer::hasten).
+    ///
+    /// # Errors
+    /// When the player has ended.
+    pub fn hasten(&self) -> Result<(), CallError> {
+        self.run(self.player.hasten())
+    }
+
     /// As [`start_over`](AsyncPlayer::start_over).
     ///
     /// # Errors

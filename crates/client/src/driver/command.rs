@@ -39,6 +39,7 @@ pub(super) enum Steer {
     Leave,
     Cancel,
     Retry,
+    Hasten,
     StartOver,
 }
 
@@ -60,6 +61,7 @@ impl Steer {
             Steer::Leave => client.leave(now),
             Steer::Cancel => client.cancel(now),
             Steer::Retry => client.retry(now),
+            Steer::Hasten => client.hasten(now),
             Steer::StartOver => client.connect_fresh(now),
         }
     }

@@ -142,6 +142,15 @@ impl Player {
         self.command(Command::Steer(Steer::Retry)).await
     }
 
+    /// The platform says that the network may be there again, or that the program has been asleep:
+    /// whoever waits tries now, and a live connection is asked whether it lives.
+    ///
+    /// # Errors
+    /// When the player has ended.
+    pub async fn hasten(&self) -> Result<(), CallError> {
+        self.command(Command::Steer(Steer::Hasten)).await
+    }
+
     /// Gives the session up and connects with a new one.
     ///
     /// # Errors

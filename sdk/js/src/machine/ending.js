@@ -200,6 +200,6 @@ function schedule(machine, now, retryAfterMs) {
   // A hold stands still while the client was told to wait.
   if (floorUs > 0 && machine.held) machine.held = { ...machine.held, sinceUs: now + floorUs };
   const waitUs = machine.backoff.next(now, machine.held, floorUs, machine.chance);
-  machine.link = { kind: 'waiting', until: now + waitUs };
+  machine.link = { kind: 'waiting', until: now + waitUs, asked: now + floorUs };
   machine.tell({ type: 'reconnecting', attempt: machine.backoff.attempt, inMs: Math.floor(waitUs / 1000) });
 }

@@ -2,6 +2,7 @@
 
 import { CallError, SendError, connect, memoryStorage, text, type PlayerEvents, type Storage } from 'rejoin';
 import { Machine } from 'rejoin/machine';
+import { RelayError, Room, type Value } from 'rejoin/relay';
 
 const storage: Storage = memoryStorage();
 const player = connect('wss://play.example/play', { storage, login: 'secret', sendBufferFramesMax: 10 });
@@ -32,4 +33,23 @@ export async function play(): Promise<PlayerEvents['joined']> {
     if (error instanceof SendError && error.kind === 'full') console.log('later');
   }
   return player.join('relay', 'lobby', { create: true });
+}
+
+export async function lead(name: string): Promise<Room> {
+  const room = new Room(player, name);
+  room.on('said', ({ from, body }) => console.log(from ?? 'somebody', text(body)));
+  room.on('value', ({ value }) => console.log(value?.version));
+  // @ts-expect-error there is no such event
+  room.on('shouted', () => {});
+  await room.enter({ create: true });
+  // @ts-expect-error there is no such order
+  await room.lead('win');
+  const known: Value | null = room.get('map');
+  try {
+    const version: string = await room.set('map', 'cave', { ifVersion: known?.version ?? 0 });
+    room.send(version, { to: 'host' });
+  } catch (error) {
+    if (error instanceof RelayError) console.log(error.reason, error.version);
+  }
+  return room;
 }

@@ -14,7 +14,8 @@ const player = connect(query.get('server'), { latencyEveryMs: 100 });
 player.on('message', ({ payload }) => heard.push(text(payload)));
 player.on('*', (name, event) => {
   if (['connected', 'returned', 'takenOver', 'storageFailed', 'resync', 'failed', 'stopped'].includes(name)) {
-    told.push([name, JSON.parse(JSON.stringify(event, (_, value) => (typeof value === 'bigint' ? String(value) : value)))]);
+    // With how much had been heard by then.
+    told.push([name, JSON.parse(JSON.stringify(event, (_, value) => (typeof value === 'bigint' ? String(value) : value))), heard.length]);
   }
   document.querySelector('#log').textContent = `${player.status}, ${heard.length} heard\n`;
 });

@@ -7,17 +7,18 @@ import { createServer } from 'node:http';
 
 const CHROMIUM = [process.env.CHROMIUM_BIN, '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
 const chromium = CHROMIUM.find((place) => place && existsSync(place)) ?? null;
-const TYPES = { html: 'text/html; charset=utf-8', js: 'text/javascript; charset=utf-8' };
+const TYPES = { html: 'text/html; charset=utf-8', js: 'text/javascript; charset=utf-8', css: 'text/css' };
 
 /** Why tests in a browser cannot run here; false when they can. */
 export const noBrowser = chromium === null && 'there is no chromium: apt-get install chromium, or set CHROMIUM_BIN';
 
-/** Serves `src/` and the page on a free port. */
-export async function site() {
-  const root = new URL('../../', import.meta.url);
+/** Where the SDK's own test page and what it loads are. */
+const ofTests = (path) => (path.startsWith('/src/') ? path.slice(1) : `test/house${path}`);
+
+/** Serves `src/` and the page on a free port; or what else is below `root`. */
+export async function site(root = new URL('../../', import.meta.url), fileOf = ofTests) {
   const server = createServer(async (request, response) => {
-    const path = new URL(request.url, 'http://site/').pathname;
-    const file = path.startsWith('/src/') ? path.slice(1) : `test/house${path}`;
+    const file = fileOf(new URL(request.url, 'http://site/').pathname);
     try {
       const body = await readFile(new URL(file, root));
       response.writeHead(200, { 'content-type': TYPES[file.split('.').pop()] ?? 'text/plain' }).end(body);

@@ -192,6 +192,7 @@ fn steer(client: &mut Client, now: Time, encoding: Encoding, word: &str, given: 
         "connect" => client.connect(now),
         "connect_fresh" => client.connect_fresh(now),
         "retry" => client.retry(now),
+        "hasten" => client.hasten(now),
         "opened" => client.opened(now),
         "closed" => client.closed(now, given.as_str().map(said::close_code)),
         "wake" => client.wake(now),
