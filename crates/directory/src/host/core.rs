@@ -376,7 +376,7 @@ impl HostCore {
     }
 
     fn release(&mut self, game: GameId) {
-        if self.presence == Presence::Present {
+        if !self.is_over() {
             self.order(HostOrder::DestroyEnd(game));
         }
         if self.games.remove(&game).is_none() {

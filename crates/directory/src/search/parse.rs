@@ -49,12 +49,12 @@ fn read<'a, T>(
     }
     let input = Stateful { input: LocatingSlice::new(text), state: 0 };
     parser.parse(input).map_err(|error| {
-        let wanted = error.inner().context().filter_map(|context| match context {
+        // The innermost says it best.
+        let wanted = error.inner().context().find_map(|context| match context {
             StrContext::Expected(value) => Some(value.to_string()),
             _ => None,
         });
-        let wanted: Vec<String> = wanted.collect();
-        let expected = if wanted.is_empty() { "a filter".to_owned() } else { wanted.join(" or ") };
+        let expected = wanted.unwrap_or_else(|| "a filter".to_owned());
         FilterError { at: error.offset(), expected }
     })
 }

@@ -3,5 +3,10 @@
 #![allow(unreachable_pub)] // A test crate has no outside to reach.
 
 mod desk;
+mod durable;
 mod games;
+mod hosts;
+mod limits;
+mod placements;
+mod search;
 mod seats;
