@@ -147,6 +147,98 @@ impl fmt::Debug for PlayerId {
     }
 }
 
+macro_rules! wide {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+        pub struct $name(pub [u8; 16]);
+
+        impl $name {
+            /// Reads an id from a row; any other length than 16 is none.
+            #[must_use]
+            pub fn from_slice(bytes: &[u8]) -> Option<Self> {
+                bytes.try_into().ok().map(Self)
+            }
+
+            /// Reads an id as it is printed: 32 hexadecimal digits.
+            #[must_use]
+            pub fn from_hex(text: &str) -> Option<Self> {
+                let digits: &[u8; 32] = text.as_bytes().try_into().ok()?;
+                let mut id = [0; 16];
+                for (byte, pair) in id.iter_mut().zip(digits.chunks_exact(2)) {
+                    let high = char::from(pair[0]).to_digit(16)?;
+                    let low = char::from(pair[1]).to_digit(16)?;
+                    *byte = u8::try_from(high * 16 + low).ok()?;
+                }
+                Some(Self(id))
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, concat!(stringify!($name), "({})"), self)
+            }
+        }
+    };
+}
+
+wide! {
+    /// A joinable game of the directory, derived from its fleet and the key it was asked for with.
+    GameId
+}
+wide! {
+    /// A player's place in a Game. Drawn by chance, because whoever shows it asks for the place.
+    SeatId
+}
+wide! {
+    /// A process that runs Games, derived from its fleet and name.
+    HostId
+}
+wide! {
+    /// A queue of placements, derived from its name.
+    QueueId
+}
+
+impl GameId {
+    /// The Game that this fleet was asked for with this key: the same however often it is asked.
+    #[must_use]
+    pub fn of(fleet: &str, key: &str) -> Self {
+        Self(derived("rejoin game id v1", fleet, key))
+    }
+}
+
+impl HostId {
+    /// The host of this name in this fleet.
+    #[must_use]
+    pub fn of(fleet: &str, name: &str) -> Self {
+        Self(derived("rejoin host id v1", fleet, name))
+    }
+}
+
+impl QueueId {
+    /// The queue of this name.
+    #[must_use]
+    pub fn of(name: &str) -> Self {
+        Self(derived("rejoin queue id v1", "", name))
+    }
+}
+
+fn derived(context: &str, first: &str, second: &str) -> [u8; 16] {
+    let mut hasher = blake3::Hasher::new_derive_key(context);
+    hasher.update(&(first.len() as u64).to_be_bytes());
+    hasher.update(first.as_bytes());
+    hasher.update(second.as_bytes());
+    let mut id = [0; 16];
+    hasher.finalize_xof().fill(&mut id);
+    id
+}
+
 /// One stay of one session in one place, and the incarnation of its stream there.
 ///
 /// The session decides the `stay`: every join, part and transfer raises it. The place raises the

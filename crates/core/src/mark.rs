@@ -2,6 +2,9 @@
 //! a run whose faults did not reach all of them: its blind spots would otherwise be invisible.
 //! Without the feature `marks` a mark costs nothing.
 
+/// Declares the marks of a crate: the enum `Mark`, `hit`, and, with the crate's own feature `marks`,
+/// `take`. Used once in a module of its own.
+#[macro_export]
 macro_rules! marks {
     ($($(#[$doc:meta])* $name:ident,)*) => {
         /// A place in the rules that a run can reach.
@@ -19,6 +22,38 @@ macro_rules! marks {
                 match self { $(Self::$name => stringify!($name),)* }
             }
         }
+
+        #[cfg(feature = "marks")]
+        mod count {
+            use super::Mark;
+            use std::cell::RefCell;
+
+            thread_local! {
+                static HITS: RefCell<Vec<u64>> = RefCell::new(vec![0; Mark::ALL.len()]);
+            }
+
+            /// Counts a visit.
+            pub(crate) fn hit(mark: Mark) {
+                HITS.with_borrow_mut(|hits| hits[mark as usize] += 1);
+            }
+
+            /// Takes this thread's counts, leaving zeros.
+            #[must_use]
+            pub fn take() -> Vec<(Mark, u64)> {
+                let counted = |mark: &Mark, hits: &mut Vec<u64>| {
+                    (*mark, std::mem::take(&mut hits[*mark as usize]))
+                };
+                HITS.with_borrow_mut(|hits| {
+                    Mark::ALL.iter().map(|mark| counted(mark, hits)).collect()
+                })
+            }
+        }
+
+        #[cfg(feature = "marks")]
+        pub(crate) use count::hit;
+
+        #[cfg(not(feature = "marks"))]
+        pub(crate) fn hit(_mark: Mark) {}
     };
 }
 
@@ -240,32 +275,4 @@ marks! {
 }
 
 #[cfg(feature = "marks")]
-mod count {
-    use super::Mark;
-    use std::cell::RefCell;
-
-    thread_local! {
-        static HITS: RefCell<Vec<u64>> = RefCell::new(vec![0; Mark::ALL.len()]);
-    }
-
-    /// Counts a visit.
-    pub(crate) fn hit(mark: Mark) {
-        HITS.with_borrow_mut(|hits| hits[mark as usize] += 1);
-    }
-
-    /// Takes this thread's counts, leaving zeros.
-    #[must_use]
-    pub fn take() -> Vec<(Mark, u64)> {
-        HITS.with_borrow_mut(|hits| {
-            Mark::ALL.iter().map(|&mark| (mark, std::mem::take(&mut hits[mark as usize]))).collect()
-        })
-    }
-}
-
-#[cfg(feature = "marks")]
-pub(crate) use count::hit;
-#[cfg(feature = "marks")]
 pub use count::take;
-
-#[cfg(not(feature = "marks"))]
-pub(crate) fn hit(_mark: Mark) {}

@@ -6,7 +6,7 @@
 
 use bytes::Bytes;
 
-use crate::id::{OwnerEpoch, PlayerId, Revision, SessionId, ZoneId};
+use crate::id::{GameId, HostId, OwnerEpoch, PlayerId, QueueId, Revision, SessionId, ZoneId};
 
 /// The name of a scope.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -19,6 +19,22 @@ pub enum ScopeId {
     Zone(ZoneId),
     /// One player: the hash of a guest secret, bans.
     Player(PlayerId),
+    /// The directory's fleets and aliases.
+    Catalogue,
+    /// One Game with its seats.
+    Game(GameId),
+    /// One host: its lease, and the Games it runs.
+    Host(HostId),
+    /// One queue with its placements.
+    Queue(QueueId),
+}
+
+impl ScopeId {
+    /// Whether the directory owns it; all others are the hub's and its zones'.
+    #[must_use]
+    pub fn is_directory(self) -> bool {
+        matches!(self, Self::Catalogue | Self::Game(_) | Self::Host(_) | Self::Queue(_))
+    }
 }
 
 /// The largest value a row may hold.

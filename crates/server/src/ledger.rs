@@ -64,7 +64,7 @@ pub(crate) fn recover(store: &mut dyn Store) -> Result<Recovered, StoreError> {
     let hub = store.open_one(ScopeId::Hub)?;
     let mut recovered = Recovered { hub, ..Recovered::default() };
     let mut scopes = store.scopes(None)?;
-    scopes.retain(|scope| *scope != ScopeId::Hub);
+    scopes.retain(|scope| *scope != ScopeId::Hub && !scope.is_directory());
     let has_sessions = scopes.iter().any(|scope| matches!(scope, ScopeId::Session(_)));
     if recovered.hub.revision == Revision(0) && has_sessions {
         // Session ids would be given out again.
@@ -79,7 +79,7 @@ pub(crate) fn recover(store: &mut dyn Store) -> Result<Recovered, StoreError> {
                 (ScopeId::Player(id), Ok(opened)) => recovered.players.push((id, opened)),
                 // The zone's own opening raises its owner again; here only its name is wanted.
                 (ScopeId::Zone(_), Ok(opened)) => recovered.zones.extend(name_of(&opened.rows)),
-                (ScopeId::Hub, Ok(_)) => {}
+                (_, Ok(_)) => {}
                 (_, Err(damaged)) => {
                     damaged_count += 1;
                     tracing::error!("{damaged}");

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
-use rejoin_core::id::{OwnerEpoch, PlayerId, Revision, SessionId, ZoneId};
+use rejoin_core::id::{GameId, HostId, OwnerEpoch, PlayerId, QueueId, Revision, SessionId, ZoneId};
 use rejoin_core::scope::{Batch, Change, ROW_BYTES_MAX, ScopeId};
 
 use crate::faulty::{Faults, Faulty};
@@ -217,7 +217,7 @@ pub fn many_batches_of_one_scope_fit_in_a_group(store: &mut dyn Store) {
     assert_eq!((opened.revision, opened.rows.len()), (Revision(100), 100));
 }
 
-/// The hub first, then sessions, zones and players.
+/// The hub first, then sessions, zones and players, then what is the directory's.
 pub fn scopes_are_listed_by_kind_and_in_order(store: &mut dyn Store) {
     let all = [
         ScopeId::Hub,
@@ -227,6 +227,11 @@ pub fn scopes_are_listed_by_kind_and_in_order(store: &mut dyn Store) {
         ScopeId::Zone(ZoneId(u64::MAX)),
         ScopeId::Player(PlayerId([0; 16])),
         ScopeId::Player(PlayerId([0xff; 16])),
+        ScopeId::Catalogue,
+        ScopeId::Game(GameId([0; 16])),
+        ScopeId::Game(GameId([0xff; 16])),
+        ScopeId::Host(HostId([7; 16])),
+        ScopeId::Queue(QueueId([0xff; 16])),
     ];
     for scope in all.iter().rev() {
         let made = store.apply(&batch(*scope, 1, 1, vec![put("a", "1"), put("b", "2")]));
@@ -235,7 +240,10 @@ pub fn scopes_are_listed_by_kind_and_in_order(store: &mut dyn Store) {
     assert_eq!(store.scopes(None), Ok(all.to_vec()));
     assert_eq!(store.scopes(Some(ScopeKind::Zone)), Ok(all[3..5].to_vec()));
     assert_eq!(store.scopes(Some(ScopeKind::Hub)), Ok(all[..1].to_vec()));
-    assert_eq!(store.scopes(Some(ScopeKind::Player)), Ok(all[5..].to_vec()));
+    assert_eq!(store.scopes(Some(ScopeKind::Player)), Ok(all[5..7].to_vec()));
+    assert_eq!(store.scopes(Some(ScopeKind::Catalogue)), Ok(all[7..8].to_vec()));
+    assert_eq!(store.scopes(Some(ScopeKind::Game)), Ok(all[8..10].to_vec()));
+    assert_eq!(store.scopes(Some(ScopeKind::Queue)), Ok(all[11..].to_vec()));
 }
 
 /// Not even those whose ids begin alike.

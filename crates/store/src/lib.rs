@@ -35,11 +35,28 @@ pub enum ScopeKind {
     Zone,
     /// Players.
     Player,
+    /// The directory's fleets and aliases.
+    Catalogue,
+    /// Games.
+    Game,
+    /// Hosts.
+    Host,
+    /// Queues.
+    Queue,
 }
 
 impl ScopeKind {
     /// All of them, in the order in which scopes are listed.
-    pub const ALL: [Self; 4] = [Self::Hub, Self::Session, Self::Zone, Self::Player];
+    pub const ALL: [Self; 8] = [
+        Self::Hub,
+        Self::Session,
+        Self::Zone,
+        Self::Player,
+        Self::Catalogue,
+        Self::Game,
+        Self::Host,
+        Self::Queue,
+    ];
 
     /// The kind of a scope.
     #[must_use]
@@ -49,6 +66,10 @@ impl ScopeKind {
             ScopeId::Session(_) => Self::Session,
             ScopeId::Zone(_) => Self::Zone,
             ScopeId::Player(_) => Self::Player,
+            ScopeId::Catalogue => Self::Catalogue,
+            ScopeId::Game(_) => Self::Game,
+            ScopeId::Host(_) => Self::Host,
+            ScopeId::Queue(_) => Self::Queue,
         }
     }
 }

@@ -64,12 +64,12 @@ impl Node {
         let mut recovered = Recovered { hub, ..Default::default() };
         for scope in self.disk.scopes() {
             match scope {
-                ScopeId::Hub => {}
                 ScopeId::Session(id) => recovered.sessions.push((id, self.disk.open(scope, rng))),
                 ScopeId::Player(id) => recovered.players.push((id, self.disk.open(scope, rng))),
                 ScopeId::Zone(_) => {
                     recovered.zones.extend(name_of(&self.disk.open(scope, rng).rows));
                 }
+                _ => {}
             }
         }
         let wall = WallTime(EPOCH_MS + now / 1_000);

@@ -80,7 +80,9 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
 }
 
 fn is_inner(path: &str) -> bool {
-    path.starts_with("crates/wire/src/") || path.starts_with("crates/core/src/")
+    ["crates/wire/src/", "crates/core/src/", "crates/directory/src/"]
+        .iter()
+        .any(|room| path.starts_with(room))
 }
 
 fn is_sans_io(path: &str) -> bool {

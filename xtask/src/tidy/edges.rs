@@ -45,6 +45,12 @@ const RULES: &[Rule] = &[
         outside: None,
     },
     Rule {
+        package: "rejoin-directory",
+        ours: &["rejoin-core"],
+        ours_in_tests: &["rejoin-store"],
+        outside: Some(&["bytes", "prost", "blake3", "winnow"]),
+    },
+    Rule {
         package: "rejoin-relay",
         ours: &["rejoin-core"],
         ours_in_tests: &["rejoin-testkit"],
@@ -70,7 +76,14 @@ const RULES: &[Rule] = &[
     },
     Rule {
         package: "rejoin-sim",
-        ours: &["rejoin-wire", "rejoin-core", "rejoin-client", "rejoin-store", "rejoin-testkit"],
+        ours: &[
+            "rejoin-wire",
+            "rejoin-core",
+            "rejoin-client",
+            "rejoin-directory",
+            "rejoin-store",
+            "rejoin-testkit",
+        ],
         ours_in_tests: &[],
         outside: None,
     },

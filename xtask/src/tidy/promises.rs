@@ -52,14 +52,14 @@ fn missing(tree: &Tree, span: &str) -> Option<String> {
         }
         "mark" => {
             let is_room = |path: &str| {
-                path == "crates/core/src/mark.rs" || path.starts_with("crates/core/src/mark/")
+                path == "crates/core/src/mark.rs" || path == "crates/directory/src/mark.rs"
             };
             let mut marks = tree.sources.iter().filter(|source| is_room(&source.path));
             let exists = marks.any(|source| {
                 let is_literal = source.literals.iter().any(|text| text == name);
                 is_literal || words(&source.code, name).next().is_some()
             });
-            (!exists).then(|| format!("crates/core/src/mark.rs has no mark called `{name}`"))
+            (!exists).then(|| format!("no mark.rs has a mark called `{name}`"))
         }
         _ => None,
     }

@@ -194,7 +194,8 @@ impl Hub {
                     }
                 }
             }
-            ScopeId::Zone(_) => {}
+            // Zones hear of theirs themselves, and so does the directory.
+            _ => {}
         }
     }
 

@@ -142,6 +142,7 @@ impl Desk {
                 }
                 ScopeId::Player(player) => recovered.players.push((player, self.store.open(id))),
                 ScopeId::Zone(_) => recovered.zones.extend(name_of(&self.store.rows(id))),
+                _ => {}
             }
         }
         let seed = [self.lives; 32];

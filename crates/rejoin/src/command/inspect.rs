@@ -40,6 +40,9 @@ pub(crate) struct Survey {
     sessions: Count,
     zones: Count,
     players: Count,
+    /// Fleets, Games, hosts and queues.
+    #[serde(default)]
+    directory: Count,
     /// The largest ones.
     largest_zones: Vec<ZoneFound>,
     /// Scopes that are not what was written.
@@ -89,6 +92,9 @@ impl Survey {
             ScopeKind::Session => &mut self.sessions,
             ScopeKind::Zone => &mut self.zones,
             ScopeKind::Player => &mut self.players,
+            ScopeKind::Catalogue | ScopeKind::Game | ScopeKind::Host | ScopeKind::Queue => {
+                &mut self.directory
+            }
         }
     }
 
@@ -108,7 +114,12 @@ impl fmt::Display for Survey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "format     {}", self.format)?;
         writeln!(f, "file       {} KiB", self.file_bytes >> 10)?;
-        let kinds = [("sessions", self.sessions), ("zones", self.zones), ("players", self.players)];
+        let kinds = [
+            ("sessions", self.sessions),
+            ("zones", self.zones),
+            ("players", self.players),
+            ("directory", self.directory),
+        ];
         for (name, count) in kinds {
             let Count { scopes, rows, bytes } = count;
             writeln!(f, "{name:<10} {scopes}  ({rows} rows, {} KiB)", bytes.div_ceil(1_024))?;

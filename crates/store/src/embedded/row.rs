@@ -3,7 +3,7 @@
 //! carries the number of rows and the sum of their fingerprints, so that a row that is missing, stale,
 //! too many or in another's place is seen as well as one that is changed.
 
-use rejoin_core::id::{OwnerEpoch, PlayerId, Revision, SessionId, ZoneId};
+use rejoin_core::id::{GameId, HostId, OwnerEpoch, PlayerId, QueueId, Revision, SessionId, ZoneId};
 use rejoin_core::scope::ScopeId;
 
 use crate::print::{self, Print};
@@ -21,6 +21,10 @@ pub(super) fn scope_bytes(scope: ScopeId) -> Vec<u8> {
         ScopeId::Session(SessionId(id)) => with(1, &id.to_be_bytes()),
         ScopeId::Zone(ZoneId(id)) => with(2, &id.to_be_bytes()),
         ScopeId::Player(PlayerId(id)) => with(3, &id),
+        ScopeId::Catalogue => vec![4],
+        ScopeId::Game(GameId(id)) => with(5, &id),
+        ScopeId::Host(HostId(id)) => with(6, &id),
+        ScopeId::Queue(QueueId(id)) => with(7, &id),
     }
 }
 
@@ -28,14 +32,16 @@ pub(super) fn scope_bytes(scope: ScopeId) -> Vec<u8> {
 pub(super) fn split(key: &[u8]) -> Option<(ScopeId, &[u8])> {
     let (kind, rest) = key.split_first()?;
     let number = || rest.split_first_chunk::<8>().map(|(id, rest)| (u64::from_be_bytes(*id), rest));
+    let wide = || rest.split_first_chunk::<16>().map(|(id, rest)| (*id, rest));
     match kind {
         0 => Some((ScopeId::Hub, rest)),
         1 => number().map(|(id, rest)| (ScopeId::Session(SessionId(id)), rest)),
         2 => number().map(|(id, rest)| (ScopeId::Zone(ZoneId(id)), rest)),
-        3 => {
-            let (id, rest) = rest.split_first_chunk::<16>()?;
-            Some((ScopeId::Player(PlayerId(*id)), rest))
-        }
+        3 => wide().map(|(id, rest)| (ScopeId::Player(PlayerId(id)), rest)),
+        4 => Some((ScopeId::Catalogue, rest)),
+        5 => wide().map(|(id, rest)| (ScopeId::Game(GameId(id)), rest)),
+        6 => wide().map(|(id, rest)| (ScopeId::Host(HostId(id)), rest)),
+        7 => wide().map(|(id, rest)| (ScopeId::Queue(QueueId(id)), rest)),
         _ => None,
     }
 }

@@ -1,0 +1,94 @@
+//! The settings of a directory. Every number somebody can press against has its name here or in
+//! [`crate::limits`].
+
+use std::time::Duration;
+
+/// How a directory runs.
+#[derive(Clone, PartialEq, Debug)]
+pub struct DirectoryConfig {
+    /// How long a seat is kept for a player who has not come yet, where nothing else is asked for.
+    pub seat_hold: Duration,
+    /// The longest hold that may be asked for, counted from the asking.
+    pub seat_hold_max: Duration,
+    /// From the claim of a seat to its confirmation; after that it is reserved again.
+    pub claim_limit: Duration,
+    /// From the choice of a host to its word that the Game runs.
+    pub activation_limit: Duration,
+    /// How long a host may think about an update.
+    pub update_limit: Duration,
+    /// What a host is given to end a Game.
+    pub destroy_limit: Duration,
+    /// A Game that nobody ever joined ends after this. Zero: never.
+    pub empty_limit: Duration,
+    /// How long ended Games, seats and placements can be looked up.
+    pub retention: Duration,
+    /// How often a host is asked whether it is well.
+    pub health_every: Duration,
+    /// No good word for so long ends a host.
+    pub health_limit: Duration,
+    /// A host that is away for so long has ended.
+    pub away_limit: Duration,
+    /// Games, ended ones that are still kept included.
+    pub games_max: usize,
+    /// Hosts.
+    pub hosts_max: usize,
+    /// Fleets.
+    pub fleets_max: usize,
+    /// Aliases.
+    pub aliases_max: usize,
+    /// Queues.
+    pub queues_max: usize,
+    /// Placements of one queue that are under way.
+    pub placements_max: usize,
+    /// Ended placements that a queue remembers; the oldest are forgotten first.
+    pub placements_kept_max: usize,
+    /// How often a placement is tried before it fails.
+    pub attempts_max: u32,
+    /// Ended seats that a Game remembers; the oldest are forgotten first.
+    pub seats_kept_max: usize,
+    /// Commits of one scope that may be under way; more requests are refused as busy.
+    pub uncommitted_max: usize,
+    /// Games of one page of a search.
+    pub page_max: usize,
+    /// Games that one search may look at.
+    pub search_work_max: usize,
+    /// Subscriptions.
+    pub subscriptions_max: usize,
+    /// Changes that may wait for one subscriber.
+    pub news_max: usize,
+    /// How long a change may wait for its subscriber.
+    pub news_limit: Duration,
+}
+
+impl Default for DirectoryConfig {
+    fn default() -> Self {
+        Self {
+            seat_hold: Duration::from_secs(60),
+            seat_hold_max: Duration::from_secs(3_600),
+            claim_limit: Duration::from_secs(15),
+            activation_limit: Duration::from_secs(300),
+            update_limit: Duration::from_secs(10),
+            destroy_limit: Duration::from_secs(30),
+            empty_limit: Duration::from_secs(3_600),
+            retention: Duration::from_secs(30 * 24 * 3_600),
+            health_every: Duration::from_secs(60),
+            health_limit: Duration::from_secs(180),
+            away_limit: Duration::from_secs(180),
+            games_max: 2_000_000,
+            hosts_max: 100_000,
+            fleets_max: 1_000,
+            aliases_max: 1_000,
+            queues_max: 1_000,
+            placements_max: 10_000,
+            placements_kept_max: 10_000,
+            attempts_max: 8,
+            seats_kept_max: 1_024,
+            uncommitted_max: 256,
+            page_max: 100,
+            search_work_max: 20_000,
+            subscriptions_max: 1_000,
+            news_max: 1_024,
+            news_limit: Duration::from_secs(30),
+        }
+    }
+}

@@ -1,0 +1,257 @@
+//! The directory as one machine: it owns the parts, carries their messages, wakes them, and keeps
+//! the views that searches look at.
+
+mod ask;
+mod find;
+mod pick;
+mod recover;
+mod route;
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
+
+use rejoin_core::chance::Chance;
+use rejoin_core::id::{GameId, HostId, OwnerEpoch, QueueId, Revision};
+use rejoin_core::scope::{Batch, ScopeId};
+use rejoin_core::time::{Time, WallTime};
+
+pub use self::recover::Recovered;
+
+use crate::catalogue::Catalogue;
+use crate::command::{Answer, Command};
+use crate::config::DirectoryConfig;
+use crate::effect::Effect;
+use crate::event::Event;
+use crate::game::core::{GameCore, GameInput};
+use crate::host::core::{HostCore, HostInput};
+use crate::host::{HostOrder, HostWord};
+use crate::moment::Moment;
+use crate::queue::core::{QueueCore, QueueInput};
+use crate::refusal::Refusal;
+use crate::search::shelf::Shelf;
+use crate::search::subscription::Subscription;
+use crate::search::{CutCause, News};
+
+/// What the directory is given.
+#[derive(Debug)]
+pub enum DirectoryInput {
+    /// A question or an order from outside.
+    Command {
+        /// Repeated in the answer.
+        ticket: u64,
+        /// What.
+        command: Command,
+    },
+    /// A word of a host's process.
+    HostSaid {
+        /// Which host.
+        host: HostId,
+        /// Which process.
+        lease: OwnerEpoch,
+        /// What.
+        word: HostWord,
+    },
+    /// The connection of a host's process is gone.
+    HostLeft {
+        /// Which host.
+        host: HostId,
+        /// Which process.
+        lease: OwnerEpoch,
+    },
+    /// A subscriber will read so many changes more.
+    Credit {
+        /// Which subscription.
+        subscription: u64,
+        /// How many.
+        count: u64,
+    },
+    /// A scope is committed up to this revision.
+    Committed(ScopeId, Revision),
+    /// The wall clock, now and then.
+    Wall(WallTime),
+    /// Time has passed. All input that waits is fed before this.
+    Wake,
+}
+
+/// What the directory gives out, to be carried out in order.
+#[derive(Debug)]
+pub enum DirectoryOutput {
+    /// Commit this.
+    Commit(Batch),
+    /// The answer to a command, or to a host's question.
+    Answer {
+        /// Its ticket.
+        ticket: u64,
+        /// What came of it.
+        outcome: Box<Result<Answer, Refusal>>,
+    },
+    /// Tell a host's process, if it is still this one.
+    ToHost {
+        /// Which host.
+        host: HostId,
+        /// Which process.
+        lease: OwnerEpoch,
+        /// What.
+        order: HostOrder,
+    },
+    /// Tell a subscriber.
+    News {
+        /// Which subscription.
+        subscription: u64,
+        /// What changed.
+        news: News,
+    },
+    /// A subscription is over.
+    Cut {
+        /// Which.
+        subscription: u64,
+        /// Why.
+        cause: CutCause,
+    },
+    /// Tell whoever listens.
+    Event(Event),
+}
+
+/// The directory.
+pub struct Directory {
+    config: Arc<DirectoryConfig>,
+    chance: Chance,
+    wall: (Time, WallTime),
+    catalogue: Catalogue,
+    /// Boxed: nodes of the map are half empty, and a Game is large.
+    games: BTreeMap<GameId, Box<GameCore>>,
+    hosts: BTreeMap<HostId, Box<HostCore>>,
+    /// Hosts by their fleets.
+    crews: BTreeSet<(String, HostId)>,
+    queues: BTreeMap<QueueId, QueueCore>,
+    /// Games on their way to a host that has not heard of them yet.
+    intended: BTreeSet<(HostId, GameId)>,
+    shelves: BTreeMap<String, Shelf>,
+    subscriptions: BTreeMap<u64, Subscription>,
+    last_subscription: u64,
+    /// When each part wants to be woken.
+    alarms: BTreeSet<(Time, ScopeId)>,
+    armed: BTreeMap<ScopeId, Time>,
+    /// Messages between the parts.
+    mail: VecDeque<Effect>,
+    out: VecDeque<DirectoryOutput>,
+    /// A host may have room that it had not.
+    is_stirred: bool,
+}
+
+/// A step of the wall clock beyond this moves deadlines noticeably.
+const WALL_STEP_MS: u64 = 1_000;
+
+impl Directory {
+    /// Takes one input. Afterwards [`next_output`](Self::next_output) is drained.
+    pub fn handle(&mut self, now: Time, input: DirectoryInput) {
+        let moment = self.moment(now);
+        match input {
+            DirectoryInput::Command { ticket, command } => self.command(moment, ticket, command),
+            DirectoryInput::HostSaid { host, lease, word } => {
+                self.host_said(moment, host, lease, word);
+            }
+            DirectoryInput::HostLeft { host, lease } => {
+                self.tell_host(moment, host, HostInput::Left { lease });
+            }
+            DirectoryInput::Credit { subscription, count } => self.credit(subscription, count),
+            DirectoryInput::Committed(scope, revision) => self.committed(moment, scope, revision),
+            DirectoryInput::Wall(wall) => self.set_wall(now, wall),
+            DirectoryInput::Wake => self.wake(moment),
+        }
+        self.carry(moment);
+    }
+
+    /// The next thing to carry out.
+    pub fn next_output(&mut self) -> Option<DirectoryOutput> {
+        self.out.pop_front()
+    }
+
+    /// When it wants to be woken.
+    #[must_use]
+    pub fn next_deadline(&self) -> Option<Time> {
+        let parts = self.alarms.first().map(|(at, _)| *at);
+        [parts, self.next_cut()].into_iter().flatten().min()
+    }
+
+    /// How many Games there are, those that have ended and are kept included.
+    #[must_use]
+    pub fn game_count(&self) -> usize {
+        self.games.len()
+    }
+
+    fn moment(&self, now: Time) -> Moment {
+        let (since, wall) = self.wall;
+        let passed = u64::try_from(now.since(since).as_millis()).unwrap_or(u64::MAX);
+        Moment { time: now, wall: WallTime(wall.0.saturating_add(passed)) }
+    }
+
+    /// The wall clock never runs backwards, and a step forward is noticed by everybody.
+    fn set_wall(&mut self, now: Time, wall: WallTime) {
+        let known = self.moment(now).wall;
+        self.wall = (now, wall.max(known));
+        if wall.0 > known.0.saturating_add(WALL_STEP_MS) {
+            let moment = self.moment(now);
+            let parts: Vec<ScopeId> = self.armed.keys().copied().collect();
+            for part in parts {
+                self.wake_part(moment, part);
+            }
+        }
+    }
+
+    fn wake(&mut self, now: Moment) {
+        self.cut_slow(now.time);
+        while let Some(&(at, part)) = self.alarms.first().filter(|(at, _)| *at <= now.time) {
+            self.alarms.remove(&(at, part));
+            self.armed.remove(&part);
+            self.wake_part(now, part);
+            self.carry(now);
+        }
+    }
+
+    fn wake_part(&mut self, now: Moment, part: ScopeId) {
+        match part {
+            ScopeId::Game(id) => self.tell_game(now, id, GameInput::Wake),
+            ScopeId::Host(id) => self.tell_host(now, id, HostInput::Wake),
+            ScopeId::Queue(id) => self.tell_queue(now, id, QueueInput::Wake),
+            _ => {}
+        }
+    }
+
+    fn committed(&mut self, now: Moment, scope: ScopeId, revision: Revision) {
+        match scope {
+            ScopeId::Game(id) => self.tell_game(now, id, GameInput::Committed(revision)),
+            ScopeId::Host(id) => self.tell_host(now, id, HostInput::Committed(revision)),
+            ScopeId::Queue(id) => self.tell_queue(now, id, QueueInput::Committed(revision)),
+            ScopeId::Catalogue => {
+                self.catalogue.committed(revision);
+                self.drain_catalogue();
+            }
+            _ => {}
+        }
+    }
+
+    fn arm(&mut self, part: ScopeId, at: Option<Time>) {
+        let old = match at {
+            Some(at) => self.armed.insert(part, at),
+            None => self.armed.remove(&part),
+        };
+        if old == at {
+            return;
+        }
+        if let Some(old) = old {
+            self.alarms.remove(&(old, part));
+        }
+        if let Some(at) = at {
+            self.alarms.insert((at, part));
+        }
+    }
+
+    fn push(&mut self, output: DirectoryOutput) {
+        self.out.push_back(output);
+    }
+
+    fn answer(&mut self, ticket: u64, outcome: Result<Answer, Refusal>) {
+        self.push(DirectoryOutput::Answer { ticket, outcome: Box::new(outcome) });
+    }
+}

@@ -1,0 +1,220 @@
+//! Searches and subscriptions: the views are changed when a Game's state is committed, and whoever
+//! subscribed hears of it in the same step.
+
+use std::sync::Arc;
+
+use rejoin_core::id::GameId;
+use rejoin_core::time::Time;
+
+use super::{Directory, DirectoryOutput};
+use crate::command::{Answer, Target};
+use crate::game::GameView;
+use crate::mark::{Mark, hit};
+use crate::print::Print;
+use crate::refusal::{Refusal, What};
+use crate::search::query::Query;
+use crate::search::shelf::Shelf;
+use crate::search::subscription::{News, Subscription};
+use crate::search::{CutCause, Filter, Page, SearchRequest, Sort, cursor};
+
+impl Directory {
+    /// A Game's committed state.
+    pub(super) fn seen(&mut self, now: Time, game: Arc<GameView>) {
+        if game.status.is_over() {
+            self.intended.remove(&(game.host, game.id));
+        }
+        let fleet = &game.spec.fleet;
+        if !self.shelves.contains_key(fleet) {
+            let declared = self.catalogue.fleet(fleet).map(|fleet| fleet.indexed.clone());
+            let shelf = Shelf::new(&declared.unwrap_or_default());
+            self.shelves.insert(fleet.clone(), shelf);
+        }
+        let Some(shelf) = self.shelves.get_mut(fleet) else { return };
+        let old = shelf.put(game.clone());
+        let new = game.is_listed().then_some(&game);
+        self.spread(now, fleet, game.id, old.as_ref(), new);
+    }
+
+    pub(super) fn unlist(&mut self, now: Time, fleet: &str, game: GameId) {
+        let Some(shelf) = self.shelves.get_mut(fleet) else { return };
+        let old = shelf.remove(game);
+        self.spread(now, fleet, game, old.as_ref(), None);
+    }
+
+    fn spread(
+        &mut self,
+        now: Time,
+        fleet: &str,
+        game: GameId,
+        old: Option<&Arc<GameView>>,
+        new: Option<&Arc<GameView>>,
+    ) {
+        if old.is_none() && new.is_none() {
+            return;
+        }
+        let mut late = Vec::new();
+        for (id, subscription) in &mut self.subscriptions {
+            if subscription.fleet != fleet {
+                continue;
+            }
+            subscription.note(now, game, old, new);
+            for news in subscription.take() {
+                self.out.push_back(DirectoryOutput::News { subscription: *id, news });
+            }
+            if subscription.waiting() > self.config.news_max {
+                late.push(*id);
+            }
+        }
+        for id in late {
+            self.cut(id, CutCause::TooSlow);
+        }
+    }
+
+    pub(super) fn search(&self, request: &SearchRequest) -> Result<Page, Refusal> {
+        let fleet = self.catalogue.resolve(&request.target)?;
+        let filter = parse(&request.filter, Filter::parse)?;
+        let sort = parse(&request.sort, Sort::parse)?;
+        if !(1..=self.config.page_max).contains(&request.limit) {
+            return Err(Refusal::Invalid { field: "limit", must: "1 to the largest page" });
+        }
+        let print = Print::of([
+            fleet.name.as_bytes(),
+            request.location.as_deref().unwrap_or_default().as_bytes(),
+            request.filter.as_bytes(),
+            request.sort.as_bytes(),
+        ]);
+        let after = match request.cursor.as_str() {
+            "" => None,
+            text => Some(cursor::read(text, print)?),
+        };
+        let query = Query {
+            filter: filter.as_ref(),
+            location: request.location.as_deref(),
+            sort: sort.as_ref(),
+            limit: request.limit,
+            after: after.as_ref(),
+            work_max: self.config.search_work_max,
+        };
+        let Some(shelf) = self.shelves.get(&fleet.name) else {
+            return Ok(Page { games: Vec::new(), cursor: None });
+        };
+        let (games, last) = query.run(shelf)?;
+        Ok(Page { games, cursor: last.map(|place| cursor::write(&place, print)) })
+    }
+
+    pub(super) fn list_games(
+        &self,
+        target: &Target,
+        after: Option<GameId>,
+        limit: usize,
+    ) -> Result<Answer, Refusal> {
+        let fleet = self.catalogue.resolve(target)?;
+        if !(1..=self.config.page_max).contains(&limit) {
+            return Err(Refusal::Invalid { field: "limit", must: "1 to the largest page" });
+        }
+        let games = self.shelves.get(&fleet.name).into_iter();
+        let games = games.flat_map(|shelf| shelf.all_after(after)).take(limit);
+        Ok(Answer::Games(games.cloned().collect()))
+    }
+
+    pub(super) fn subscribe(
+        &mut self,
+        now: Time,
+        target: &Target,
+        location: Option<String>,
+        filter: &str,
+    ) -> Result<Answer, Refusal> {
+        let fleet = self.catalogue.resolve(target)?.name.clone();
+        let filter = parse(filter, Filter::parse)?;
+        let limit = self.config.subscriptions_max;
+        if self.subscriptions.len() >= limit {
+            return Err(Refusal::LimitReached { what: "subscriptions", limit });
+        }
+        let query = Query {
+            filter: filter.as_ref(),
+            location: location.as_deref(),
+            sort: None,
+            limit: self.config.news_max,
+            after: None,
+            work_max: self.config.search_work_max,
+        };
+        let found = self.shelves.get(&fleet).map(|shelf| query.run(shelf)).transpose()?;
+        let (games, more) = found.unwrap_or_default();
+        if more.is_some() {
+            hit(Mark::SearchTooBroad);
+            return Err(Refusal::TooBroad { work_max: self.config.news_max });
+        }
+        hit(Mark::Subscribed);
+        let mut subscription = Subscription::new(fleet, location, filter);
+        for game in games {
+            subscription.push(now, News::Added(game));
+        }
+        self.last_subscription += 1;
+        self.subscriptions.insert(self.last_subscription, subscription);
+        Ok(Answer::Subscribed(self.last_subscription))
+    }
+
+    pub(super) fn unsubscribe(&mut self, id: u64) -> Result<Answer, Refusal> {
+        let known = self.subscriptions.remove(&id);
+        known.map(|_| Answer::Done).ok_or(Refusal::NotFound(What::Subscription))
+    }
+
+    pub(super) fn credit(&mut self, id: u64, count: u64) {
+        let Some(subscription) = self.subscriptions.get_mut(&id) else { return };
+        subscription.add_credit(count);
+        for news in subscription.take() {
+            self.out.push_back(DirectoryOutput::News { subscription: id, news });
+        }
+    }
+
+    pub(super) fn cut(&mut self, id: u64, cause: CutCause) {
+        if self.subscriptions.remove(&id).is_some() {
+            hit(Mark::SubscriberCut);
+            self.push(DirectoryOutput::Cut { subscription: id, cause });
+        }
+    }
+
+    /// Cuts off whoever has not read for too long.
+    pub(super) fn cut_slow(&mut self, now: Time) {
+        let limit = self.config.news_limit;
+        let is_late = |since: Option<Time>| since.is_some_and(|since| since.after(limit) <= now);
+        let late = self.subscriptions.iter().filter(|(_, it)| is_late(it.waits_since()));
+        let late: Vec<u64> = late.map(|(id, _)| *id).collect();
+        for id in late {
+            self.cut(id, CutCause::TooSlow);
+        }
+    }
+
+    pub(super) fn next_cut(&self) -> Option<Time> {
+        let oldest = self.subscriptions.values().filter_map(Subscription::waits_since).min();
+        oldest.map(|since| since.after(self.config.news_limit))
+    }
+
+    /// A fleet was made or changed: its shelf follows what is declared.
+    pub(super) fn redeclare(&mut self, fleet: &str) {
+        let Ok(known) = self.catalogue.fleet(fleet) else { return };
+        if let Some(shelf) = self.shelves.get_mut(fleet) {
+            shelf.redeclare(&known.indexed);
+        }
+    }
+
+    /// A fleet is gone.
+    pub(super) fn forget_fleet(&mut self, fleet: &str) {
+        self.shelves.remove(fleet);
+        let theirs = self.subscriptions.iter().filter(|(_, it)| it.fleet == fleet);
+        let theirs: Vec<u64> = theirs.map(|(id, _)| *id).collect();
+        for id in theirs {
+            self.cut(id, CutCause::FleetDeleted);
+        }
+    }
+}
+
+fn parse<T>(
+    text: &str,
+    read: impl FnOnce(&str) -> Result<T, crate::search::FilterError>,
+) -> Result<Option<T>, Refusal> {
+    if text.trim().is_empty() {
+        return Ok(None);
+    }
+    read(text).map(Some).map_err(Refusal::Filter)
+}

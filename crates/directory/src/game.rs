@@ -1,0 +1,209 @@
+//! Games: joinable games of the directory, each a scope of its own with its seats.
+
+pub(crate) mod core;
+pub(crate) mod life;
+pub(crate) mod row;
+pub mod seat;
+pub(crate) mod seats;
+pub mod spec;
+
+use std::sync::Arc;
+
+use rejoin_core::id::{GameId, HostId, QueueId, SeatId};
+use rejoin_core::time::WallTime;
+
+pub use self::seat::{Guest, Holder, SeatEnd, SeatState, SeatView};
+pub use self::spec::{GameChange, GameSpec};
+
+/// Where a Game is in its life.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Status {
+    /// Its host is preparing it.
+    Activating,
+    /// It runs.
+    Active,
+    /// Its host is ending it.
+    Terminating,
+    /// It is over as it should be.
+    Terminated,
+    /// It is over because its host failed.
+    Error,
+}
+
+impl Status {
+    /// Its name in messages.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Activating => "activating",
+            Self::Active => "active",
+            Self::Terminating => "terminating",
+            Self::Terminated => "terminated",
+            Self::Error => "error",
+        }
+    }
+
+    /// Nothing comes after it.
+    #[must_use]
+    pub fn is_over(self) -> bool {
+        matches!(self, Self::Terminated | Self::Error)
+    }
+}
+
+/// Why a Game ended, or is ending.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum EndCause {
+    /// Somebody asked for it.
+    Asked,
+    /// The last player left.
+    LastLeft,
+    /// Nobody ever came.
+    NobodyCame,
+    /// Its host did not start it in time.
+    ActivationTimeout,
+    /// Its host's begin hook said no.
+    Vetoed,
+    /// Its host could not take it.
+    HostRefused,
+    /// Its host was away for too long.
+    HostLost,
+    /// Its host did not report healthy for too long.
+    HostUnhealthy,
+    /// Its host came back without it.
+    HostForgot,
+    /// Its host ended as it should.
+    HostEnded,
+    /// Its host is being emptied.
+    HostDrained,
+    /// The placement it was made for ended otherwise.
+    PlacementOver,
+}
+
+impl EndCause {
+    /// All of them.
+    pub const ALL: [Self; 12] = [
+        Self::Asked,
+        Self::LastLeft,
+        Self::NobodyCame,
+        Self::ActivationTimeout,
+        Self::Vetoed,
+        Self::HostRefused,
+        Self::HostLost,
+        Self::HostUnhealthy,
+        Self::HostForgot,
+        Self::HostEnded,
+        Self::HostDrained,
+        Self::PlacementOver,
+    ];
+
+    /// Its name in messages and metrics.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Asked => "asked",
+            Self::LastLeft => "last_left",
+            Self::NobodyCame => "nobody_came",
+            Self::ActivationTimeout => "activation_timeout",
+            Self::Vetoed => "vetoed",
+            Self::HostRefused => "host_refused",
+            Self::HostLost => "host_lost",
+            Self::HostUnhealthy => "host_unhealthy",
+            Self::HostForgot => "host_forgot",
+            Self::HostEnded => "host_ended",
+            Self::HostDrained => "host_drained",
+            Self::PlacementOver => "placement_over",
+        }
+    }
+
+    /// What a Game that ended so is called.
+    #[must_use]
+    pub fn status(self) -> Status {
+        match self {
+            Self::HostRefused | Self::HostLost | Self::HostUnhealthy | Self::HostForgot => {
+                Status::Error
+            }
+            _ => Status::Terminated,
+        }
+    }
+
+    /// Whether the host's hook is asked and may say no.
+    pub(crate) fn may_be_refused(self) -> bool {
+        matches!(self, Self::Asked | Self::LastLeft | Self::NobodyCame)
+    }
+}
+
+/// How a Game's host stands, as the Game was last told.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Standing {
+    /// Connected, ready and well.
+    Present,
+    /// Connected, and not well: no new joins.
+    Unhealthy,
+    /// Not there: the Game is hidden.
+    Away,
+}
+
+/// The placement a Game was made for.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Origin {
+    pub queue: QueueId,
+    pub placement: String,
+    pub attempt: u32,
+}
+
+/// A Game as others may see it: always a committed state.
+#[derive(Clone, PartialEq, Debug)]
+pub struct GameView {
+    /// Which.
+    pub id: GameId,
+    /// What it was asked to be, with all updates since.
+    pub spec: Arc<GameSpec>,
+    /// Where it is in its life.
+    pub status: Status,
+    /// Why it ended or is ending.
+    pub cause: Option<EndCause>,
+    /// Who runs it.
+    pub host: HostId,
+    /// How its host stands.
+    pub standing: Standing,
+    /// Seats that wait for their players, claimed ones included.
+    pub reserved: u32,
+    /// Seats in use.
+    pub active: u32,
+    /// When it was created.
+    pub created: WallTime,
+    /// When it ended.
+    pub ended: Option<WallTime>,
+}
+
+impl GameView {
+    /// Whether searches show it.
+    #[must_use]
+    pub fn is_listed(&self) -> bool {
+        self.status == Status::Active && self.spec.visible && self.standing == Standing::Present
+    }
+
+    /// Seats nobody has.
+    #[must_use]
+    pub fn free(&self) -> u32 {
+        self.spec.capacity.saturating_sub(self.reserved + self.active)
+    }
+}
+
+/// A question to a Game.
+#[derive(Clone, Debug)]
+pub(crate) enum Ask {
+    Describe,
+    Seats,
+    Reserve { guests: Vec<Guest>, key: String, hold: Option<std::time::Duration>, ids: Vec<SeatId> },
+    Extend { seat: SeatId, hold: std::time::Duration },
+    Release { seat: SeatId },
+    Claim { seat: SeatId, player: String, holder: Holder },
+    Confirm { seat: SeatId, holder: Holder },
+    Abandon { seat: SeatId, holder: Holder },
+    Complete { seat: SeatId, holder: Holder },
+    Accept { host: HostId, seat: SeatId, player: Option<String> },
+    Remove { host: HostId, seat: SeatId },
+    Update { change: Box<GameChange> },
+    Terminate,
+}

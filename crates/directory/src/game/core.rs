@@ -1,0 +1,405 @@
+//! The machine of one Game. It owns its scope: status, seats, and which placement still has to hear
+//! of it. It takes questions and the words of its host, and lets nothing out before it is durable.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use rejoin_core::id::{GameId, HostId, Revision, SeatId};
+use rejoin_core::scope::{Opened, ScopeId};
+use rejoin_core::time::{Time, WallTime};
+
+use super::seats::Seats;
+use super::{Ask, EndCause, GameSpec, GameView, Guest, Origin, SeatView, Standing, Status};
+use crate::command::Answer;
+use crate::config::DirectoryConfig;
+use crate::effect::{Effect, NewGame, ToGame, ToHost};
+use crate::gate::Gate;
+use crate::limits;
+use crate::mark::{Mark, hit};
+use crate::moment::{Moment, later};
+use crate::print::Print;
+use crate::refusal::{Refusal, What};
+
+/// What a Game is given.
+#[derive(Debug)]
+pub(crate) enum GameInput {
+    Ask { ticket: u64, ask: Ask },
+    Mail(ToGame),
+    Committed(Revision),
+    Wake,
+}
+
+/// An update that waits for the host's word.
+#[derive(Debug)]
+pub(crate) struct Pending {
+    pub ticket: u64,
+    pub spec: Arc<GameSpec>,
+    pub by: Time,
+}
+
+/// One Game.
+#[derive(Debug)]
+pub(crate) struct GameCore {
+    pub(super) id: GameId,
+    pub(super) config: Arc<DirectoryConfig>,
+    pub(super) gate: Gate,
+    pub(super) spec: Arc<GameSpec>,
+    /// What it was asked for with.
+    pub(super) print: Print,
+    pub(super) host: HostId,
+    pub(super) status: Status,
+    pub(super) cause: Option<EndCause>,
+    pub(super) created: WallTime,
+    pub(super) ended: Option<WallTime>,
+    /// It has been active.
+    pub(super) was_active: bool,
+    /// Somebody has been in.
+    pub(super) was_joined: bool,
+    /// The placement that has to hear of it.
+    pub(super) origin: Option<Origin>,
+    pub(super) party: Vec<(SeatId, Guest)>,
+    pub(super) seats: Seats,
+    pub(super) standing: Standing,
+    pub(super) standing_number: u64,
+    /// Activation or destruction must be over by then.
+    pub(super) deadline: Option<Time>,
+    /// Nobody was there at least since.
+    pub(super) empty_since: Time,
+    pub(super) update: Option<Pending>,
+    /// The Game's own row differs from the scope.
+    pub(super) is_dirty: bool,
+    /// What searches show may have changed.
+    pub(super) is_changed: bool,
+    /// The moment of the last input, for deadlines in wall time.
+    now: Moment,
+}
+
+impl GameCore {
+    /// A new Game on the host that was chosen for it.
+    pub(crate) fn create(now: Moment, config: Arc<DirectoryConfig>, new: NewGame) -> Self {
+        hit(Mark::GameCreated);
+        let mut game = Self {
+            id: new.id,
+            gate: Gate::new(ScopeId::Game(new.id)),
+            spec: Arc::new(new.spec),
+            print: new.print,
+            host: new.host,
+            status: Status::Activating,
+            cause: None,
+            created: now.wall,
+            ended: None,
+            was_active: false,
+            was_joined: false,
+            origin: new.origin,
+            party: new.party,
+            seats: Seats::default(),
+            standing: Standing::Present,
+            standing_number: 0,
+            deadline: Some(now.time.after(config.activation_limit)),
+            empty_since: now.time,
+            update: None,
+            is_dirty: true,
+            is_changed: true,
+            now,
+            config,
+        };
+        let take = ToHost::Take { game: game.view(), again: false };
+        game.gate.after(Effect::ToHost(game.host, take));
+        game.settle();
+        game
+    }
+
+    /// A Game as it was kept.
+    pub(crate) fn open(
+        now: Moment,
+        config: Arc<DirectoryConfig>,
+        id: GameId,
+        opened: &Opened,
+    ) -> Result<Self, String> {
+        let (row, data, seats) = super::row::read(opened)?;
+        let mut game = super::row::game(now, &config, id, row, data, opened)?;
+        for seat in seats {
+            game.seats.load(super::row::seat(seat, now.time.after(config.claim_limit))?);
+        }
+        game.resume(now);
+        game.now = now;
+        game.settle();
+        Ok(game)
+    }
+
+    pub(super) fn assemble(now: Moment, config: &Arc<DirectoryConfig>, kept: Kept) -> Self {
+        Self {
+            id: kept.id,
+            config: config.clone(),
+            gate: kept.gate,
+            spec: Arc::new(kept.spec),
+            print: kept.print,
+            host: kept.host,
+            status: kept.status,
+            cause: kept.cause,
+            created: kept.created,
+            ended: kept.ended,
+            was_active: kept.was_active,
+            was_joined: kept.was_joined,
+            origin: kept.origin,
+            party: kept.party,
+            seats: Seats::default(),
+            standing: Standing::Away,
+            standing_number: 0,
+            deadline: None,
+            empty_since: now.time,
+            update: None,
+            is_dirty: false,
+            is_changed: true,
+            now,
+        }
+    }
+
+    /// Takes one input. Afterwards [`next_output`](Self::next_output) is drained.
+    pub(crate) fn handle(&mut self, now: Moment, input: GameInput) {
+        self.now = now;
+        match input {
+            GameInput::Ask { ticket, ask } => self.ask(now, ticket, ask),
+            GameInput::Mail(mail) => self.heed(now, mail),
+            GameInput::Committed(revision) => return self.gate.committed(revision),
+            GameInput::Wake => self.wake(now),
+        }
+        self.look_around(now);
+        self.settle();
+    }
+
+    pub(crate) fn next_output(&mut self) -> Option<Effect> {
+        self.gate.next()
+    }
+
+    /// When it wants to be woken.
+    pub(crate) fn next_deadline(&self) -> Option<Time> {
+        if self.gate.is_closed() {
+            return None;
+        }
+        if let Some(ended) = self.ended {
+            return Some(self.now.time_of(later(ended, self.config.retention)));
+        }
+        let update = self.update.as_ref().map(|update| update.by);
+        let times = [self.deadline, update, self.empty_deadline()];
+        times.into_iter().flatten().chain(self.seats.next_deadline(self.now)).min()
+    }
+
+    /// The Game as it is now. Only what is held until the next commit may carry it out.
+    pub(crate) fn view(&self) -> Arc<GameView> {
+        Arc::new(GameView {
+            id: self.id,
+            spec: self.spec.clone(),
+            status: self.status,
+            cause: self.cause,
+            host: self.host,
+            standing: self.standing,
+            reserved: self.seats.reserved(),
+            active: self.seats.active(),
+            created: self.created,
+            ended: self.ended,
+        })
+    }
+
+    pub(crate) fn host(&self) -> HostId {
+        self.host
+    }
+
+    pub(crate) fn is_over(&self) -> bool {
+        self.status.is_over()
+    }
+
+    /// Whether it was asked for with just this.
+    pub(crate) fn was_asked_with(&self, print: Print) -> bool {
+        self.print == print
+    }
+
+    pub(crate) fn wall(&self) -> WallTime {
+        self.ended.unwrap_or(self.created)
+    }
+
+    pub(super) fn answer(&mut self, ticket: u64, outcome: Result<Answer, Refusal>) {
+        self.gate.after(Effect::Answer { ticket, outcome: Box::new(outcome) });
+    }
+
+    fn ask(&mut self, now: Moment, ticket: u64, ask: Ask) {
+        if self.gate.is_closed() {
+            return self.answer(ticket, Err(Refusal::NotFound(What::Game)));
+        }
+        if self.gate.uncommitted() >= self.config.uncommitted_max {
+            hit(Mark::Busy);
+            let outcome = Box::new(Err(Refusal::Busy));
+            return self.gate.at_once(Effect::Answer { ticket, outcome });
+        }
+        let outcome = match ask {
+            Ask::Update { change } => return self.begin_update(now, ticket, &change),
+            Ask::Describe => Ok(Answer::Game(self.view())),
+            Ask::Seats => Ok(Answer::Seats(
+                self.seats.in_order().into_iter().map(|seat| seat.view()).collect(),
+            )),
+            Ask::Terminate => self.terminate_asked(now),
+            Ask::Reserve { guests, key, hold, ids } => self.reserve(now, &guests, &key, hold, &ids),
+            ask => self.ask_seat(now, ask),
+        };
+        self.answer(ticket, outcome);
+    }
+
+    fn reserve(
+        &mut self,
+        now: Moment,
+        guests: &[Guest],
+        key: &str,
+        hold: Option<Duration>,
+        ids: &[SeatId],
+    ) -> Result<Answer, Refusal> {
+        Guest::check_party(guests)?;
+        if !key.is_empty() {
+            limits::key("idempotency key", key)?;
+        }
+        let hold = self.checked_hold(hold.unwrap_or(self.config.seat_hold))?;
+        if let Some(seats) = self.seats.of_key(key, Guest::print(guests))? {
+            hit(Mark::ReservedAgain);
+            return Ok(self.seats_answer(&seats));
+        }
+        self.check_open()?;
+        if !self.spec.accepts {
+            hit(Mark::NotAccepting);
+            return Err(Refusal::NotAccepting);
+        }
+        let until = now.wall_after(hold);
+        let seats = self.seats.reserve(now, self.spec.capacity, guests, ids, key, until)?;
+        Ok(self.seats_answer(&seats))
+    }
+
+    fn ask_seat(&mut self, now: Moment, ask: Ask) -> Result<Answer, Refusal> {
+        let seat = match ask {
+            Ask::Extend { seat, hold } => {
+                let hold = self.checked_hold(hold)?;
+                self.check_active()?;
+                self.seats.extend(seat, now.wall_after(hold))?;
+                seat
+            }
+            Ask::Release { seat } => {
+                self.seats.release(now, seat)?;
+                seat
+            }
+            Ask::Claim { seat, player, holder } => {
+                self.check_active()?;
+                let by = now.time.after(self.config.claim_limit);
+                self.seats.claim(now, seat, &player, holder, by)?;
+                seat
+            }
+            Ask::Confirm { seat, holder } => {
+                self.seats.confirm(seat, holder)?;
+                self.note_joined();
+                seat
+            }
+            Ask::Abandon { seat, holder } => {
+                self.seats.abandon(seat, holder)?;
+                seat
+            }
+            Ask::Complete { seat, holder } => {
+                self.seats.complete(now, seat, holder)?;
+                seat
+            }
+            Ask::Accept { host, seat, player } => {
+                self.check_host(host)?;
+                self.check_active()?;
+                self.seats.accept(now, seat, player.as_deref())?;
+                self.note_joined();
+                seat
+            }
+            Ask::Remove { host, seat } => {
+                self.check_host(host)?;
+                self.seats.remove(now, seat)?;
+                seat
+            }
+            _ => return Ok(Answer::Game(self.view())),
+        };
+        Ok(self.seats_answer(&[seat]))
+    }
+
+    fn note_joined(&mut self) {
+        if !self.was_joined {
+            self.was_joined = true;
+            self.is_dirty = true;
+        }
+    }
+
+    fn checked_hold(&self, hold: Duration) -> Result<Duration, Refusal> {
+        if hold.is_zero() || hold > self.config.seat_hold_max {
+            let must = "more than nothing and at most the longest hold there is";
+            return Err(Refusal::Invalid { field: "hold", must });
+        }
+        Ok(hold)
+    }
+
+    fn check_host(&self, host: HostId) -> Result<(), Refusal> {
+        if host == self.host { Ok(()) } else { Err(Refusal::NotYours) }
+    }
+
+    fn check_active(&self) -> Result<(), Refusal> {
+        if self.status == Status::Active {
+            return Ok(());
+        }
+        hit(Mark::WrongStatus);
+        Err(Refusal::WrongStatus(self.status))
+    }
+
+    /// Whether new players may come.
+    fn check_open(&self) -> Result<(), Refusal> {
+        self.check_active()?;
+        match self.standing {
+            Standing::Present => Ok(()),
+            Standing::Unhealthy => {
+                hit(Mark::JoinUnhealthy);
+                Err(Refusal::HostUnhealthy)
+            }
+            Standing::Away => {
+                hit(Mark::JoinAway);
+                Err(Refusal::HostAway)
+            }
+        }
+    }
+
+    pub(super) fn seat_views(&self, ids: &[SeatId]) -> Vec<SeatView> {
+        ids.iter().filter_map(|id| self.seats.get(*id)).map(|seat| seat.view()).collect()
+    }
+
+    fn seats_answer(&self, ids: &[SeatId]) -> Answer {
+        Answer::Seats(self.seat_views(ids))
+    }
+
+    pub(super) fn settle(&mut self) {
+        if self.gate.is_closed() {
+            return self.gate.settle(Vec::new());
+        }
+        self.seats.forget(self.config.seats_kept_max);
+        let mut changes = super::row::seat_changes(&mut self.seats);
+        self.is_changed |= self.is_dirty || !changes.is_empty();
+        if std::mem::take(&mut self.is_dirty) {
+            super::row::put_game(self, &mut changes);
+        }
+        if std::mem::take(&mut self.is_changed) {
+            self.gate.after(Effect::Seen(self.view()));
+        }
+        self.gate.settle(changes);
+    }
+}
+
+/// What is kept of a Game besides its seats.
+pub(super) struct Kept {
+    pub id: GameId,
+    pub gate: Gate,
+    pub spec: GameSpec,
+    pub print: Print,
+    pub host: HostId,
+    pub status: Status,
+    pub cause: Option<EndCause>,
+    pub created: WallTime,
+    pub ended: Option<WallTime>,
+    pub was_active: bool,
+    pub was_joined: bool,
+    pub origin: Option<Origin>,
+    pub party: Vec<(SeatId, Guest)>,
+}

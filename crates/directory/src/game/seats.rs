@@ -1,0 +1,372 @@
+//! The seats of one Game, and the one rule that stands above all: those reserved and those in use
+//! are never more than there are.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rejoin_core::id::SeatId;
+use rejoin_core::time::{Time, WallTime};
+
+use super::seat::{Guest, Holder, Seat, SeatEnd, SeatState};
+use crate::mark::{Mark, hit};
+use crate::moment::Moment;
+use crate::print::Print;
+use crate::refusal::{Refusal, What};
+
+/// All seats of a Game.
+#[derive(Debug, Default)]
+pub(crate) struct Seats {
+    all: BTreeMap<SeatId, Seat>,
+    /// The last number given.
+    last_number: u64,
+    reserved: u32,
+    active: u32,
+    /// Which reservations have a key, in the order of their numbers.
+    keys: BTreeSet<(String, u64, SeatId)>,
+    /// When reservations run out, and claims.
+    expiry: BTreeSet<(WallTime, SeatId)>,
+    claims: BTreeSet<(Time, SeatId)>,
+    /// Those that are over, oldest first.
+    ended: BTreeSet<(u64, SeatId)>,
+    /// What differs from the scope; a seat that is here and not in `all` is to be deleted.
+    dirty: BTreeSet<SeatId>,
+}
+
+impl Seats {
+    /// A seat as it was kept. A claim has all of its time again.
+    pub(crate) fn load(&mut self, seat: Seat) {
+        self.last_number = self.last_number.max(seat.number);
+        self.enter_new(seat);
+    }
+
+    /// Takes seats for all of them or for none.
+    pub(crate) fn reserve(
+        &mut self,
+        now: Moment,
+        capacity: u32,
+        party: &[Guest],
+        ids: &[SeatId],
+        key: &str,
+        until: WallTime,
+    ) -> Result<Vec<SeatId>, Refusal> {
+        let free = capacity.saturating_sub(self.taken());
+        if party.len() > free as usize || ids.len() < party.len() {
+            hit(Mark::GameFull);
+            return Err(Refusal::GameFull { free });
+        }
+        let print = Guest::print(party);
+        let taken = &ids[..party.len()];
+        for (guest, id) in party.iter().zip(taken) {
+            self.last_number += 1;
+            let seat = Seat {
+                id: *id,
+                number: self.last_number,
+                player: guest.player.clone(),
+                data: guest.data.clone(),
+                key: key.to_owned(),
+                print,
+                created: now.wall,
+                state: SeatState::Reserved { until },
+            };
+            self.dirty.insert(*id);
+            self.enter_new(seat);
+        }
+        hit(if party.len() > 1 { Mark::PartyReserved } else { Mark::SeatReserved });
+        Ok(taken.to_vec())
+    }
+
+    /// The seats that were reserved with a key; an empty key is none.
+    pub(crate) fn of_key(&self, key: &str, print: Print) -> Result<Option<Vec<SeatId>>, Refusal> {
+        if key.is_empty() {
+            return Ok(None);
+        }
+        let from = (key.to_owned(), 0, SeatId::default());
+        let with_key = self.keys.range(from..).take_while(|(known, ..)| known == key);
+        let found: Vec<&Seat> = with_key.filter_map(|(.., id)| self.all.get(id)).collect();
+        if found.is_empty() {
+            return Ok(None);
+        }
+        if found.iter().any(|seat| seat.print != print) {
+            hit(Mark::KeyReused);
+            return Err(Refusal::KeyReused);
+        }
+        Ok(Some(found.into_iter().map(|seat| seat.id).collect()))
+    }
+
+    /// Keeps a reservation for longer. It is never made shorter.
+    pub(crate) fn extend(&mut self, id: SeatId, until: WallTime) -> Result<(), Refusal> {
+        let state = match self.state(id)? {
+            SeatState::Reserved { until: old } => SeatState::Reserved { until: until.max(old) },
+            SeatState::Claimed { holder, until: old, by } => {
+                SeatState::Claimed { holder, until: until.max(old), by }
+            }
+            SeatState::Active { .. } => return Err(Refusal::SeatTaken),
+            SeatState::Ended { .. } => return Err(Refusal::SeatEnded),
+        };
+        hit(Mark::SeatExtended);
+        self.set(id, state);
+        Ok(())
+    }
+
+    /// Gives a reservation back.
+    pub(crate) fn release(&mut self, now: Moment, id: SeatId) -> Result<(), Refusal> {
+        match self.state(id)? {
+            SeatState::Reserved { .. } => {
+                hit(Mark::SeatReleased);
+                self.end(now, id, SeatEnd::Released);
+                Ok(())
+            }
+            SeatState::Ended { how: SeatEnd::Released, .. } => Ok(()),
+            SeatState::Ended { .. } => Err(Refusal::SeatEnded),
+            _ => Err(Refusal::SeatTaken),
+        }
+    }
+
+    /// A session is about to use the seat.
+    pub(crate) fn claim(
+        &mut self,
+        now: Moment,
+        id: SeatId,
+        player: &str,
+        holder: Holder,
+        by: Time,
+    ) -> Result<(), Refusal> {
+        let state = self.state(id)?;
+        if self.all.get(&id).is_some_and(|seat| seat.player != player) {
+            hit(Mark::WrongPlayer);
+            return Err(Refusal::WrongPlayer);
+        }
+        match state {
+            SeatState::Reserved { until } if now.wall < until => {
+                hit(Mark::SeatClaimed);
+                self.set(id, SeatState::Claimed { holder, until, by });
+                Ok(())
+            }
+            SeatState::Claimed { holder: known, .. } if known == holder => Ok(()),
+            SeatState::Active { holder: Some(known) } if known == holder => Ok(()),
+            SeatState::Claimed { .. } | SeatState::Active { .. } => {
+                hit(Mark::SeatTaken);
+                Err(Refusal::SeatTaken)
+            }
+            _ => {
+                hit(Mark::SeatOver);
+                Err(Refusal::SeatEnded)
+            }
+        }
+    }
+
+    /// The session that claimed the seat is in.
+    pub(crate) fn confirm(&mut self, id: SeatId, holder: Holder) -> Result<(), Refusal> {
+        match self.state(id)? {
+            SeatState::Claimed { holder: known, .. } if known == holder => {
+                hit(Mark::SeatConfirmed);
+                self.set(id, SeatState::Active { holder: Some(holder) });
+                Ok(())
+            }
+            SeatState::Active { holder: Some(known) } if known == holder => Ok(()),
+            SeatState::Ended { .. } => Err(Refusal::SeatEnded),
+            _ => {
+                hit(Mark::NotClaimed);
+                Err(Refusal::NotClaimed)
+            }
+        }
+    }
+
+    /// The session that claimed the seat was not let in.
+    pub(crate) fn abandon(&mut self, id: SeatId, holder: Holder) -> Result<(), Refusal> {
+        match self.state(id)? {
+            SeatState::Claimed { holder: known, until, .. } if known == holder => {
+                hit(Mark::ClaimAbandoned);
+                self.set(id, SeatState::Reserved { until });
+                Ok(())
+            }
+            // It ran out by itself.
+            SeatState::Reserved { .. } => Ok(()),
+            SeatState::Ended { .. } => Err(Refusal::SeatEnded),
+            _ => Err(Refusal::NotClaimed),
+        }
+    }
+
+    /// The stay is over, and that is durable.
+    pub(crate) fn complete(
+        &mut self,
+        now: Moment,
+        id: SeatId,
+        holder: Holder,
+    ) -> Result<(), Refusal> {
+        match self.state(id)? {
+            SeatState::Active { holder: Some(known) }
+            | SeatState::Claimed { holder: known, .. }
+                if known == holder =>
+            {
+                hit(Mark::SeatLeft);
+                self.end(now, id, SeatEnd::Left);
+                Ok(())
+            }
+            SeatState::Ended { .. } => Ok(()),
+            _ => {
+                hit(Mark::NotClaimed);
+                Err(Refusal::NotClaimed)
+            }
+        }
+    }
+
+    /// The Game's host lets the player in.
+    pub(crate) fn accept(
+        &mut self,
+        now: Moment,
+        id: SeatId,
+        player: Option<&str>,
+    ) -> Result<(), Refusal> {
+        let state = self.state(id)?;
+        let known = self.all.get(&id).map(|seat| seat.player.as_str());
+        if player.is_some() && player != known {
+            hit(Mark::WrongPlayer);
+            return Err(Refusal::WrongPlayer);
+        }
+        match state {
+            SeatState::Reserved { until } if now.wall < until => {
+                hit(Mark::SeatAccepted);
+                self.set(id, SeatState::Active { holder: None });
+                Ok(())
+            }
+            SeatState::Reserved { .. } | SeatState::Ended { .. } => Err(Refusal::SeatEnded),
+            SeatState::Claimed { .. } | SeatState::Active { .. } => Err(Refusal::SeatTaken),
+        }
+    }
+
+    /// The Game's host says that the player is gone.
+    pub(crate) fn remove(&mut self, now: Moment, id: SeatId) -> Result<(), Refusal> {
+        match self.state(id)? {
+            SeatState::Active { .. } => {
+                hit(Mark::SeatRemoved);
+                self.end(now, id, SeatEnd::Left);
+                Ok(())
+            }
+            SeatState::Ended { .. } => Ok(()),
+            _ => Err(Refusal::NotClaimed),
+        }
+    }
+
+    /// Ends what has run out.
+    pub(crate) fn wake(&mut self, now: Moment) {
+        while let Some(&(by, id)) = self.claims.first().filter(|(by, _)| *by <= now.time) {
+            self.claims.remove(&(by, id));
+            if let Ok(SeatState::Claimed { until, .. }) = self.state(id) {
+                hit(Mark::ClaimTimeout);
+                self.set(id, SeatState::Reserved { until });
+            }
+        }
+        while let Some(&(until, id)) = self.expiry.first().filter(|(until, _)| *until <= now.wall) {
+            self.expiry.remove(&(until, id));
+            hit(Mark::SeatTimedOut);
+            self.end(now, id, SeatEnd::TimedOut);
+        }
+    }
+
+    /// The Game is over, and so is every seat.
+    pub(crate) fn end_all(&mut self, now: Moment) {
+        let live: Vec<SeatId> =
+            self.all.values().filter(|seat| !seat.is_over()).map(|seat| seat.id).collect();
+        for id in live {
+            self.end(now, id, SeatEnd::GameEnded);
+        }
+    }
+
+    /// Forgets the oldest of those that are over.
+    pub(crate) fn forget(&mut self, kept_max: usize) {
+        while self.ended.len() > kept_max {
+            let Some((_, id)) = self.ended.pop_first() else { return };
+            hit(Mark::SeatForgotten);
+            if let Some(seat) = self.all.remove(&id) {
+                self.keys.remove(&(seat.key, seat.number, id));
+            }
+            self.dirty.insert(id);
+        }
+    }
+
+    /// What differs from the scope: a seat to write, or an id to delete.
+    pub(crate) fn take_dirty(&mut self) -> Vec<(SeatId, Option<&Seat>)> {
+        let dirty = std::mem::take(&mut self.dirty);
+        dirty.into_iter().map(|id| (id, self.all.get(&id))).collect()
+    }
+
+    pub(crate) fn get(&self, id: SeatId) -> Option<&Seat> {
+        self.all.get(&id)
+    }
+
+    /// In the order of their numbers.
+    pub(crate) fn in_order(&self) -> Vec<&Seat> {
+        let mut all: Vec<&Seat> = self.all.values().collect();
+        all.sort_by_key(|seat| seat.number);
+        all
+    }
+
+    pub(crate) fn reserved(&self) -> u32 {
+        self.reserved
+    }
+
+    pub(crate) fn active(&self) -> u32 {
+        self.active
+    }
+
+    /// Reserved and in use.
+    pub(crate) fn taken(&self) -> u32 {
+        self.reserved + self.active
+    }
+
+    pub(crate) fn next_deadline(&self, now: Moment) -> Option<Time> {
+        let expiry = self.expiry.first().map(|(until, _)| now.time_of(*until));
+        let claim = self.claims.first().map(|(by, _)| *by);
+        [expiry, claim].into_iter().flatten().min()
+    }
+
+    fn state(&self, id: SeatId) -> Result<SeatState, Refusal> {
+        self.all.get(&id).map(|seat| seat.state).ok_or(Refusal::NotFound(What::Seat))
+    }
+
+    fn end(&mut self, now: Moment, id: SeatId, how: SeatEnd) {
+        self.set(id, SeatState::Ended { how, at: now.wall });
+    }
+
+    fn enter_new(&mut self, seat: Seat) {
+        if !seat.key.is_empty() {
+            self.keys.insert((seat.key.clone(), seat.number, seat.id));
+        }
+        self.count(&seat, true);
+        self.all.insert(seat.id, seat);
+    }
+
+    fn set(&mut self, id: SeatId, state: SeatState) {
+        let Some(mut seat) = self.all.remove(&id) else { return };
+        self.count(&seat, false);
+        seat.state = state;
+        self.count(&seat, true);
+        self.dirty.insert(id);
+        self.all.insert(id, seat);
+    }
+
+    /// Enters a seat in the counts and timetables, or takes it out.
+    fn count(&mut self, seat: &Seat, is_in: bool) {
+        let step = |count: &mut u32| *count = if is_in { *count + 1 } else { *count - 1 };
+        match seat.state {
+            SeatState::Reserved { until } => {
+                step(&mut self.reserved);
+                enter(&mut self.expiry, (until, seat.id), is_in);
+            }
+            SeatState::Claimed { by, .. } => {
+                step(&mut self.reserved);
+                enter(&mut self.claims, (by, seat.id), is_in);
+            }
+            SeatState::Active { .. } => step(&mut self.active),
+            SeatState::Ended { .. } => enter(&mut self.ended, (seat.number, seat.id), is_in),
+        }
+    }
+}
+
+fn enter<T: Ord>(set: &mut BTreeSet<T>, entry: T, is_in: bool) {
+    if is_in {
+        set.insert(entry);
+    } else {
+        set.remove(&entry);
+    }
+}

@@ -1,0 +1,170 @@
+//! Queues: how a Game finds a host among several fleets and locations. A placement is asked for
+//! once, tried until it works or cannot any more, and ends exactly once.
+
+pub(crate) mod core;
+pub mod policy;
+pub(crate) mod row;
+
+use std::time::Duration;
+
+use rejoin_core::id::{GameId, QueueId, SeatId};
+use rejoin_core::time::WallTime;
+
+pub use self::policy::{Destination, LatencyPolicy, Priority};
+
+use crate::game::{EndCause, GameSpec, Guest};
+use crate::limits;
+use crate::print::Print;
+use crate::refusal::Refusal;
+
+/// What a queue is.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct QueueSpec {
+    /// Its name.
+    pub name: String,
+    /// How long a placement is tried, 10 s to 600 s.
+    pub timeout: Duration,
+    /// Where Games may be placed, the preferred first.
+    pub destinations: Vec<Destination>,
+    /// What counts first when several hosts will do.
+    pub priority: Vec<Priority>,
+    /// Latencies that players accept, and for how long only those. They count where a placement
+    /// comes with latencies.
+    pub latency: Vec<LatencyPolicy>,
+}
+
+impl Default for QueueSpec {
+    fn default() -> Self {
+        Self {
+            name: String::new(),
+            timeout: Duration::from_secs(600),
+            destinations: Vec::new(),
+            priority: vec![Priority::Latency, Priority::Destination, Priority::Location],
+            latency: Vec::new(),
+        }
+    }
+}
+
+impl QueueSpec {
+    pub(crate) fn check(&self) -> Result<(), Refusal> {
+        limits::name("queue name", &self.name)?;
+        if !(Duration::from_secs(10)..=Duration::from_secs(600)).contains(&self.timeout) {
+            return Err(Refusal::Invalid { field: "timeout", must: "10 s to 600 s" });
+        }
+        if !(1..=limits::DESTINATIONS_MAX).contains(&self.destinations.len()) {
+            return Err(Refusal::Invalid { field: "destinations", must: "1 to 10" });
+        }
+        if self.priority.len() > 3 || self.latency.len() > limits::LATENCY_POLICIES_MAX {
+            let must = "at most 3 priorities and 10 latency policies";
+            return Err(Refusal::Invalid { field: "policies", must });
+        }
+        Ok(())
+    }
+}
+
+/// What a player measured.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Latency {
+    /// Who.
+    pub player: String,
+    /// To where.
+    pub location: String,
+    /// How long a round trip takes.
+    pub ms: u32,
+}
+
+/// What is to be placed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PlacementRequest {
+    /// Its name in the queue, and its idempotency key.
+    pub id: String,
+    /// The Game; fleet, location and key are the placement's to choose.
+    pub game: GameSpec,
+    /// Who gets a seat with it; may be empty.
+    pub party: Vec<Guest>,
+    /// What players measured; may be empty.
+    pub latencies: Vec<Latency>,
+}
+
+impl PlacementRequest {
+    pub(crate) fn check(&self) -> Result<(), Refusal> {
+        limits::key("placement id", &self.id)?;
+        self.game.check()?;
+        if !self.party.is_empty() {
+            Guest::check_party(&self.party)?;
+        }
+        if self.party.len() > self.game.capacity as usize {
+            return Err(Refusal::GameFull { free: self.game.capacity });
+        }
+        if self.latencies.len() > limits::LATENCIES_MAX {
+            return Err(Refusal::Invalid { field: "latencies", must: "at most 1250" });
+        }
+        let bytes: usize =
+            self.latencies.iter().map(|it| it.player.len() + it.location.len()).sum();
+        if bytes > limits::LATENCY_BYTES_MAX {
+            return Err(Refusal::Invalid { field: "latencies", must: "at most 262144 bytes" });
+        }
+        for latency in &self.latencies {
+            limits::player(&latency.player)?;
+            limits::location(&latency.location)?;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn print(&self) -> Print {
+        let (game, party) = (self.game.print().to_vec(), Guest::print(&self.party).to_vec());
+        let latencies: Vec<Vec<u8>> = self
+            .latencies
+            .iter()
+            .map(|it| format!("{}\0{}\0{}", it.player, it.location, it.ms).into_bytes())
+            .collect();
+        let fixed = [self.id.as_bytes(), &game, &party];
+        Print::of(fixed.into_iter().chain(latencies.iter().map(Vec::as_slice)))
+    }
+}
+
+/// How a placement ended.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum PlacementEnd {
+    /// The Game runs, and everybody has a seat.
+    Fulfilled {
+        /// Which Game.
+        game: GameId,
+        /// Whose seat is which.
+        seats: Vec<(String, SeatId)>,
+    },
+    /// No host was found in time.
+    TimedOut,
+    /// Somebody cancelled it.
+    Cancelled,
+    /// It was tried too often; why the last Game did not come to run.
+    Failed(EndCause),
+}
+
+impl PlacementEnd {
+    /// Its name in messages.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Fulfilled { .. } => "fulfilled",
+            Self::TimedOut => "timed_out",
+            Self::Cancelled => "cancelled",
+            Self::Failed(_) => "failed",
+        }
+    }
+}
+
+/// A placement as others may see it.
+#[derive(Clone, PartialEq, Debug)]
+pub struct PlacementView {
+    /// In which queue.
+    pub queue: QueueId,
+    /// Which.
+    pub id: String,
+    /// Since when.
+    pub begun: WallTime,
+    /// How often it was tried.
+    pub attempts: u32,
+    /// How it ended; none while it is pending.
+    pub end: Option<PlacementEnd>,
+}

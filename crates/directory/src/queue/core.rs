@@ -1,0 +1,458 @@
+//! The machine of one queue. A placement is committed before it is tried, each try before its Game
+//! is made, and its end before anybody hears of it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use rejoin_core::id::{GameId, HostId, QueueId, Revision, SeatId};
+use rejoin_core::scope::{Opened, ScopeId};
+use rejoin_core::time::{Time, WallTime};
+
+use super::policy;
+use super::{PlacementEnd, PlacementRequest, PlacementView, QueueSpec};
+use crate::command::Answer;
+use crate::config::DirectoryConfig;
+use crate::effect::{Effect, NewGame, ToGame, ToQueue};
+use crate::event::Event;
+use crate::game::{EndCause, GameSpec, Origin, SeatView};
+use crate::gate::Gate;
+use crate::mark::{Mark, hit};
+use crate::moment::{Moment, later};
+use crate::print::Print;
+use crate::refusal::{Refusal, What};
+
+/// Placements that are looked after when a host has room again.
+const STIRRED_MAX: usize = 64;
+
+/// What a queue is given.
+#[derive(Debug)]
+pub(crate) enum QueueInput {
+    Put {
+        ticket: u64,
+        spec: QueueSpec,
+    },
+    Delete {
+        ticket: u64,
+    },
+    Start {
+        ticket: u64,
+        request: PlacementRequest,
+    },
+    Cancel {
+        ticket: u64,
+        placement: String,
+    },
+    Describe {
+        ticket: u64,
+        placement: String,
+    },
+    /// A host for a placement.
+    Found {
+        placement: String,
+        host: HostId,
+        fleet: String,
+        location: String,
+        seats: Vec<SeatId>,
+    },
+    /// A host may have room.
+    Stir,
+    Mail(ToQueue),
+    Committed(Revision),
+    Wake,
+}
+
+/// One try to place.
+#[derive(Clone, Debug)]
+pub(crate) struct Try {
+    pub host: HostId,
+    pub fleet: String,
+    pub location: String,
+    pub seats: Vec<SeatId>,
+}
+
+/// One placement.
+#[derive(Clone, Debug)]
+pub(crate) struct Placement {
+    pub request: PlacementRequest,
+    pub print: Print,
+    pub begun: WallTime,
+    /// How many tries there were.
+    pub attempts: u32,
+    /// The one that is under way.
+    pub current: Option<Try>,
+    /// Hosts that failed it; not kept.
+    pub tried: Vec<HostId>,
+    pub end: Option<(PlacementEnd, WallTime)>,
+}
+
+/// One queue.
+#[derive(Debug)]
+pub(crate) struct QueueCore {
+    pub(super) id: QueueId,
+    config: Arc<DirectoryConfig>,
+    gate: Gate,
+    pub(super) spec: QueueSpec,
+    pub(super) placements: BTreeMap<String, Placement>,
+    /// Without a host, oldest first.
+    waiting: BTreeSet<(WallTime, String)>,
+    /// Under way, by their beginning: they all have the same time.
+    pending: BTreeSet<(WallTime, String)>,
+    /// Over, oldest first.
+    ended: BTreeSet<(WallTime, String)>,
+    pub(super) is_dirty: bool,
+    pub(super) dirty: BTreeSet<String>,
+    now: Moment,
+}
+
+impl QueueCore {
+    pub(crate) fn create(now: Moment, config: Arc<DirectoryConfig>, id: QueueId) -> Self {
+        Self {
+            id,
+            config,
+            gate: Gate::new(ScopeId::Queue(id)),
+            spec: QueueSpec::default(),
+            placements: BTreeMap::new(),
+            waiting: BTreeSet::new(),
+            pending: BTreeSet::new(),
+            ended: BTreeSet::new(),
+            is_dirty: false,
+            dirty: BTreeSet::new(),
+            now,
+        }
+    }
+
+    /// A queue as it was kept: what was under way goes on.
+    pub(crate) fn open(
+        now: Moment,
+        config: Arc<DirectoryConfig>,
+        id: QueueId,
+        opened: &Opened,
+    ) -> Result<Self, String> {
+        let mut queue = Self::create(now, config, id);
+        queue.gate = Gate::opened(ScopeId::Queue(id), opened);
+        super::row::read(&mut queue, opened)?;
+        let names: Vec<String> = queue.placements.keys().cloned().collect();
+        for name in names {
+            queue.enter(&name);
+            let Some(placement) = queue.placements.get(&name) else { continue };
+            if placement.end.is_none() && placement.current.is_some() {
+                hit(Mark::PlacementRedriven);
+                queue.make_game(&name);
+            }
+        }
+        queue.settle();
+        Ok(queue)
+    }
+
+    /// Takes one input. Afterwards [`next_output`](Self::next_output) is drained.
+    pub(crate) fn handle(&mut self, now: Moment, input: QueueInput) {
+        self.now = now;
+        match input {
+            QueueInput::Put { ticket, spec } => {
+                self.spec = spec;
+                self.is_dirty = true;
+                self.answer(ticket, Ok(Answer::Done));
+            }
+            QueueInput::Delete { ticket } => self.delete(ticket),
+            QueueInput::Start { ticket, request } => {
+                let outcome = self.start(request);
+                self.answer(ticket, outcome);
+            }
+            QueueInput::Cancel { ticket, placement } => {
+                let outcome = self.cancel(&placement);
+                self.answer(ticket, outcome);
+            }
+            QueueInput::Describe { ticket, placement } => {
+                let outcome = self.view(&placement);
+                self.answer(ticket, outcome);
+            }
+            QueueInput::Found { placement, host, fleet, location, seats } => {
+                self.found(&placement, Try { host, fleet, location, seats });
+            }
+            QueueInput::Stir => self.stir(),
+            QueueInput::Mail(mail) => self.heed(mail),
+            QueueInput::Committed(revision) => return self.gate.committed(revision),
+            QueueInput::Wake => self.wake(),
+        }
+        self.settle();
+    }
+
+    pub(crate) fn next_output(&mut self) -> Option<Effect> {
+        self.gate.next()
+    }
+
+    /// When it wants to be woken.
+    pub(crate) fn next_deadline(&self) -> Option<Time> {
+        if self.gate.is_closed() {
+            return None;
+        }
+        let end = self.pending.first().map(|(begun, _)| later(*begun, self.spec.timeout));
+        let waited =
+            |begun: WallTime| Duration::from_millis(self.now.wall.0.saturating_sub(begun.0));
+        let relaxed = self.waiting.iter().filter_map(|(begun, _)| {
+            let next = policy::next_cap_after(&self.spec, waited(*begun))?;
+            Some(later(*begun, next))
+        });
+        let forgotten = self.ended.first().map(|(at, _)| later(*at, self.config.retention));
+        let walls = [end, relaxed.min(), forgotten];
+        walls.into_iter().flatten().min().map(|wall| self.now.time_of(wall))
+    }
+
+    pub(crate) fn spec(&self) -> &QueueSpec {
+        &self.spec
+    }
+
+    /// A placement that wants a host, and how long it has waited.
+    pub(crate) fn seeking(&self, placement: &str) -> Option<(&Placement, Duration)> {
+        let found = self.placements.get(placement)?;
+        let is_seeking = found.end.is_none() && found.current.is_none();
+        let waited = Duration::from_millis(self.now.wall.0.saturating_sub(found.begun.0));
+        is_seeking.then_some((found, waited))
+    }
+
+    fn answer(&mut self, ticket: u64, outcome: Result<Answer, Refusal>) {
+        self.gate.after(Effect::Answer { ticket, outcome: Box::new(outcome) });
+    }
+
+    fn view(&self, name: &str) -> Result<Answer, Refusal> {
+        let placement = self.placements.get(name).ok_or(Refusal::NotFound(What::Placement))?;
+        Ok(Answer::Placement(Box::new(PlacementView {
+            queue: self.id,
+            id: name.to_owned(),
+            begun: placement.begun,
+            attempts: placement.attempts,
+            end: placement.end.as_ref().map(|(end, _)| end.clone()),
+        })))
+    }
+
+    fn delete(&mut self, ticket: u64) {
+        if !self.pending.is_empty() {
+            return self.answer(ticket, Err(Refusal::InUse(What::Queue)));
+        }
+        self.answer(ticket, Ok(Answer::Done));
+        self.gate.after(Effect::Gone(ScopeId::Queue(self.id)));
+        self.gate.close();
+    }
+
+    fn start(&mut self, request: PlacementRequest) -> Result<Answer, Refusal> {
+        request.check()?;
+        let (name, print) = (request.id.clone(), request.print());
+        if let Some(known) = self.placements.get(&name) {
+            if known.print != print {
+                hit(Mark::KeyReused);
+                return Err(Refusal::KeyReused);
+            }
+            hit(Mark::PlacedAgain);
+            return self.view(&name);
+        }
+        if self.gate.is_closed() {
+            return Err(Refusal::NotFound(What::Queue));
+        }
+        if self.gate.uncommitted() >= self.config.uncommitted_max {
+            return Err(Refusal::Busy);
+        }
+        let limit = self.config.placements_max;
+        if self.pending.len() >= limit {
+            return Err(Refusal::LimitReached { what: "placements", limit });
+        }
+        hit(Mark::PlacementStarted);
+        let placement = Placement {
+            request,
+            print,
+            begun: self.now.wall,
+            attempts: 0,
+            current: None,
+            tried: Vec::new(),
+            end: None,
+        };
+        self.placements.insert(name.clone(), placement);
+        self.enter(&name);
+        self.dirty.insert(name.clone());
+        self.gate.after(Effect::Seek(self.id, name.clone()));
+        self.view(&name)
+    }
+
+    fn cancel(&mut self, name: &str) -> Result<Answer, Refusal> {
+        let placement = self.placements.get(name).ok_or(Refusal::NotFound(What::Placement))?;
+        match &placement.end {
+            None => self.end(name, PlacementEnd::Cancelled),
+            Some((PlacementEnd::Cancelled, _)) => {}
+            Some(_) => return Err(Refusal::PlacementEnded),
+        }
+        self.view(name)
+    }
+
+    fn found(&mut self, name: &str, attempt: Try) {
+        let Some(placement) = self.placements.get_mut(name) else { return };
+        if placement.end.is_some() || placement.current.is_some() {
+            return;
+        }
+        placement.attempts += 1;
+        placement.current = Some(attempt);
+        self.waiting.remove(&(placement.begun, name.to_owned()));
+        self.dirty.insert(name.to_owned());
+        self.make_game(name);
+    }
+
+    /// Has the Game of the current try made. It may be made already.
+    fn make_game(&mut self, name: &str) {
+        let Some(placement) = self.placements.get(name) else { return };
+        let Some(current) = &placement.current else { return };
+        let attempt = placement.attempts;
+        let key = format!("{}/{name}/{attempt}", self.spec.name);
+        let spec = GameSpec {
+            fleet: current.fleet.clone(),
+            location: current.location.clone(),
+            key,
+            ..placement.request.game.clone()
+        };
+        let party = current.seats.iter().copied().zip(placement.request.party.iter().cloned());
+        let new = NewGame {
+            id: GameId::of(&spec.fleet, &spec.key),
+            print: spec.print(),
+            host: current.host,
+            origin: Some(Origin { queue: self.id, placement: name.to_owned(), attempt }),
+            party: party.collect(),
+            spec,
+        };
+        self.gate.after(Effect::Create(Box::new(new)));
+    }
+
+    fn stir(&mut self) {
+        for (_, name) in self.waiting.iter().take(STIRRED_MAX) {
+            self.gate.at_once(Effect::Seek(self.id, name.clone()));
+        }
+    }
+
+    fn heed(&mut self, mail: ToQueue) {
+        match mail {
+            ToQueue::Placed { placement, attempt, game, seats } => {
+                self.placed(&placement, attempt, game, &seats);
+            }
+            ToQueue::Failed { placement, attempt, game, cause } => {
+                self.failed(&placement, attempt, cause);
+                self.gate.after(Effect::ToGame(game, ToGame::Acknowledged { attempt }));
+            }
+        }
+    }
+
+    fn is_current(&self, name: &str, attempt: u32) -> bool {
+        self.placements
+            .get(name)
+            .is_some_and(|it| it.end.is_none() && it.attempts == attempt && it.current.is_some())
+    }
+
+    fn placed(&mut self, name: &str, attempt: u32, game: GameId, seats: &[SeatView]) {
+        if self.is_current(name, attempt) {
+            let seats = seats.iter().map(|seat| (seat.player.clone(), seat.id)).collect();
+            self.end(name, PlacementEnd::Fulfilled { game, seats });
+        }
+        let end = self.placements.get(name).and_then(|it| it.end.as_ref());
+        let is_ours =
+            matches!(end, Some((PlacementEnd::Fulfilled { game: ours, .. }, _)) if *ours == game);
+        let word = if is_ours {
+            ToGame::Acknowledged { attempt }
+        } else {
+            hit(Mark::PlacedTooLate);
+            ToGame::Unwanted { attempt }
+        };
+        self.gate.after(Effect::ToGame(game, word));
+    }
+
+    fn failed(&mut self, name: &str, attempt: u32, cause: EndCause) {
+        if !self.is_current(name, attempt) {
+            return;
+        }
+        let Some(placement) = self.placements.get_mut(name) else { return };
+        if let Some(current) = placement.current.take() {
+            placement.tried.push(current.host);
+        }
+        self.dirty.insert(name.to_owned());
+        if attempt >= self.config.attempts_max {
+            return self.end(name, PlacementEnd::Failed(cause));
+        }
+        hit(Mark::PlacementRetried);
+        self.waiting.insert((placement.begun, name.to_owned()));
+        self.gate.after(Effect::Seek(self.id, name.to_owned()));
+    }
+
+    /// The end, once.
+    fn end(&mut self, name: &str, end: PlacementEnd) {
+        let Some(placement) = self.placements.get_mut(name) else { return };
+        if placement.end.is_some() {
+            return;
+        }
+        hit(match end {
+            PlacementEnd::Fulfilled { .. } => Mark::PlacementFulfilled,
+            PlacementEnd::TimedOut => Mark::PlacementTimedOut,
+            PlacementEnd::Cancelled => Mark::PlacementCancelled,
+            PlacementEnd::Failed(_) => Mark::PlacementFailed,
+        });
+        let key = (placement.begun, name.to_owned());
+        let attempt = placement.attempts;
+        let unwanted =
+            placement.current.take().filter(|_| !matches!(end, PlacementEnd::Fulfilled { .. }));
+        placement.end = Some((end.clone(), self.now.wall));
+        self.waiting.remove(&key);
+        self.pending.remove(&key);
+        self.ended.insert((self.now.wall, name.to_owned()));
+        self.dirty.insert(name.to_owned());
+        if let Some(current) = unwanted {
+            let key = format!("{}/{name}/{attempt}", self.spec.name);
+            let game = GameId::of(&current.fleet, &key);
+            self.gate.after(Effect::ToGame(game, ToGame::Unwanted { attempt }));
+        }
+        self.forget();
+        let (queue, placement) = (self.id, name.to_owned());
+        self.gate.after(Effect::Event(Event::PlacementEnded { queue, placement, end }));
+    }
+
+    fn wake(&mut self) {
+        while let Some((begun, name)) = self.pending.first().cloned() {
+            if self.now.wall < later(begun, self.spec.timeout) {
+                break;
+            }
+            self.end(&name, PlacementEnd::TimedOut);
+        }
+        self.forget();
+        self.stir();
+    }
+
+    /// Forgets what ended long ago, and the oldest of too many.
+    fn forget(&mut self) {
+        while let Some((at, name)) = self.ended.first().cloned() {
+            let is_old = later(at, self.config.retention) <= self.now.wall;
+            if !is_old && self.ended.len() <= self.config.placements_kept_max {
+                break;
+            }
+            hit(Mark::PlacementForgotten);
+            self.ended.pop_first();
+            self.placements.remove(&name);
+            self.dirty.insert(name);
+        }
+    }
+
+    /// Enters a placement in the timetables.
+    fn enter(&mut self, name: &str) {
+        let Some(placement) = self.placements.get(name) else { return };
+        let key = (placement.begun, name.to_owned());
+        match &placement.end {
+            Some((_, at)) => drop(self.ended.insert((*at, key.1))),
+            None => {
+                if placement.current.is_none() {
+                    self.waiting.insert(key.clone());
+                }
+                self.pending.insert(key);
+            }
+        }
+    }
+
+    fn settle(&mut self) {
+        if self.gate.is_closed() {
+            return self.gate.settle(Vec::new());
+        }
+        let changes = super::row::changes(self);
+        self.gate.settle(changes);
+    }
+}

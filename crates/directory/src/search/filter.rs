@@ -1,0 +1,287 @@
+//! Filters and sort expressions as trees, what they match, and how they are written.
+//!
+//! ```text
+//! filter  := and { OR and }          and := not { AND not }          not := [ NOT ] prim
+//! prim    := ( filter ) | operand compare value
+//! operand := id | name | properties.<key> | capacity | created | players | has_room
+//! compare := = | <> | < | > | <= | >=      (text and yes/no: only = and <>)
+//! value   := number | true | false | 'text' | "text"      (\' \" \\ inside)
+//! sort    := operand ( ASC | DESC )
+//! ```
+//!
+//! GameLift's own names of operands are read as well.
+
+use std::fmt;
+
+use crate::game::GameView;
+
+/// Why an expression cannot be read.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct FilterError {
+    /// At which byte.
+    pub at: usize,
+    /// What was expected there.
+    pub expected: String,
+}
+
+impl fmt::Display for FilterError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "at {}: expected {}", self.at, self.expected)
+    }
+}
+
+impl std::error::Error for FilterError {}
+
+/// What can be asked about a Game.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Operand {
+    /// Its id.
+    Id,
+    /// Its name.
+    Name,
+    /// One of its properties.
+    Property(String),
+    /// How many seats it has.
+    Capacity,
+    /// When it was created, in milliseconds since 1970.
+    Created,
+    /// How many seats are reserved or in use.
+    Players,
+    /// Whether a seat is free.
+    HasRoom,
+}
+
+/// The names of operands: ours, and GameLift's.
+pub(crate) const OPERANDS: [(&str, &str, Operand); 6] = [
+    ("id", "gameSessionId", Operand::Id),
+    ("name", "gameSessionName", Operand::Name),
+    ("capacity", "maximumSessions", Operand::Capacity),
+    ("created", "creationTimeMillis", Operand::Created),
+    ("players", "playerSessionCount", Operand::Players),
+    ("has_room", "hasAvailablePlayerSessions", Operand::HasRoom),
+];
+
+/// What stands before the key of a property: ours, and GameLift's.
+pub(crate) const PROPERTIES: [&str; 2] = ["properties.", "gameSessionProperties."];
+
+/// How two values are compared.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Compare {
+    /// `=`
+    Equal,
+    /// `<>`
+    Other,
+    /// `<`
+    Less,
+    /// `>`
+    More,
+    /// `<=`
+    AtMost,
+    /// `>=`
+    AtLeast,
+}
+
+/// What an operand is compared with.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Value {
+    /// A whole number.
+    Number(u64),
+    /// Yes or no.
+    Flag(bool),
+    /// A text; case counts.
+    Text(String),
+}
+
+/// A filter.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Filter {
+    /// One of them.
+    Or(Vec<Filter>),
+    /// All of them.
+    And(Vec<Filter>),
+    /// Not this.
+    Not(Box<Filter>),
+    /// A comparison.
+    Test(Operand, Compare, Value),
+}
+
+/// In which order.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Sort {
+    /// By what. Games without the property come last.
+    pub by: Operand,
+    /// The largest first.
+    pub is_descending: bool,
+}
+
+/// A value of a Game that can be sorted by. Those that are missing come last.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Key {
+    Number(u64),
+    Text(Box<str>),
+    Missing,
+}
+
+/// The characters of a text that sorting looks at. Behind them the order is that of ids.
+const KEY_CHARS_MAX: usize = 64;
+
+impl Key {
+    pub(crate) fn text(text: &str) -> Self {
+        let end = text.char_indices().nth(KEY_CHARS_MAX).map_or(text.len(), |(end, _)| end);
+        Self::Text(text[..end].into())
+    }
+}
+
+impl Operand {
+    /// What it is of a Game.
+    pub(crate) fn key(&self, game: &GameView) -> Key {
+        match self {
+            Self::Id => Key::text(&game.id.to_string()),
+            Self::Name => Key::text(&game.spec.name),
+            Self::Property(key) => {
+                game.spec.properties.get(key).map_or(Key::Missing, |value| Key::text(value))
+            }
+            Self::Capacity => Key::Number(u64::from(game.spec.capacity)),
+            Self::Created => Key::Number(game.created.0),
+            Self::Players => Key::Number(u64::from(game.reserved + game.active)),
+            Self::HasRoom => Key::Number(u64::from(game.free() > 0)),
+        }
+    }
+
+    /// What a value it can be compared with is called; only numbers have an order.
+    pub(crate) fn value_name(&self) -> &'static str {
+        match self {
+            Self::Capacity | Self::Created | Self::Players => "a number",
+            Self::HasRoom => "true or false",
+            Self::Id | Self::Name | Self::Property(_) => "a quoted text",
+        }
+    }
+
+    pub(crate) fn has_order(&self) -> bool {
+        matches!(self, Self::Capacity | Self::Created | Self::Players)
+    }
+
+    pub(crate) fn takes(&self, value: &Value) -> bool {
+        match value {
+            Value::Number(_) => self.has_order(),
+            Value::Flag(_) => *self == Self::HasRoom,
+            Value::Text(_) => matches!(self, Self::Id | Self::Name | Self::Property(_)),
+        }
+    }
+}
+
+impl Compare {
+    fn holds<T: Ord>(self, one: &T, other: &T) -> bool {
+        match self {
+            Self::Equal => one == other,
+            Self::Other => one != other,
+            Self::Less => one < other,
+            Self::More => one > other,
+            Self::AtMost => one <= other,
+            Self::AtLeast => one >= other,
+        }
+    }
+
+    /// How it is written.
+    #[must_use]
+    pub fn sign(self) -> &'static str {
+        match self {
+            Self::Equal => "=",
+            Self::Other => "<>",
+            Self::Less => "<",
+            Self::More => ">",
+            Self::AtMost => "<=",
+            Self::AtLeast => ">=",
+        }
+    }
+}
+
+impl Filter {
+    /// Whether it matches a Game. One without a property is other than every value of it.
+    #[must_use]
+    pub fn matches(&self, game: &GameView) -> bool {
+        match self {
+            Self::Or(any) => any.iter().any(|filter| filter.matches(game)),
+            Self::And(all) => all.iter().all(|filter| filter.matches(game)),
+            Self::Not(filter) => !filter.matches(game),
+            Self::Test(operand, compare, value) => test(operand, *compare, value, game),
+        }
+    }
+}
+
+fn test(operand: &Operand, compare: Compare, value: &Value, game: &GameView) -> bool {
+    match (operand, value) {
+        (Operand::Id, Value::Text(text)) => compare.holds(&game.id.to_string(), text),
+        (Operand::Name, Value::Text(text)) => compare.holds(&game.spec.name, text),
+        (Operand::Property(key), Value::Text(text)) => match game.spec.properties.get(key) {
+            Some(known) => compare.holds(known, text),
+            None => compare == Compare::Other,
+        },
+        (Operand::HasRoom, Value::Flag(flag)) => compare.holds(&(game.free() > 0), flag),
+        (operand, Value::Number(number)) => {
+            compare.holds(&operand.key(game), &Key::Number(*number))
+        }
+        _ => false,
+    }
+}
+
+impl fmt::Display for Operand {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Self::Property(key) = self {
+            return write!(f, "{}{key}", PROPERTIES[0]);
+        }
+        let known = OPERANDS.iter().find(|(.., operand)| operand == self);
+        f.write_str(known.map_or("", |(name, ..)| name))
+    }
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Number(number) => write!(f, "{number}"),
+            Self::Flag(flag) => write!(f, "{flag}"),
+            Self::Text(text) => {
+                write!(f, "'{}'", text.replace('\\', "\\\\").replace('\'', "\\'"))
+            }
+        }
+    }
+}
+
+impl fmt::Display for Filter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Or(any) => join(f, any, " OR ", |it| matches!(it, Self::Or(_))),
+            Self::And(all) => join(f, all, " AND ", |it| matches!(it, Self::Or(_) | Self::And(_))),
+            Self::Not(filter) if matches!(**filter, Self::Test(..)) => write!(f, "NOT {filter}"),
+            Self::Not(filter) => write!(f, "NOT ({filter})"),
+            Self::Test(operand, compare, value) => {
+                write!(f, "{operand} {} {value}", compare.sign())
+            }
+        }
+    }
+}
+
+fn join(
+    f: &mut fmt::Formatter<'_>,
+    parts: &[Filter],
+    between: &str,
+    needs_brackets: impl Fn(&Filter) -> bool,
+) -> fmt::Result {
+    for (index, part) in parts.iter().enumerate() {
+        if index > 0 {
+            f.write_str(between)?;
+        }
+        if needs_brackets(part) {
+            write!(f, "({part})")?;
+        } else {
+            write!(f, "{part}")?;
+        }
+    }
+    Ok(())
+}
+
+impl fmt::Display for Sort {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.by, if self.is_descending { "DESC" } else { "ASC" })
+    }
+}

@@ -1,0 +1,108 @@
+//! The Games of one fleet as searches see them: all of them by id, and those that are listed in an
+//! index for each field and each declared property.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use rejoin_core::id::GameId;
+
+use super::filter::{Key, Operand};
+use crate::game::GameView;
+
+/// An order of the listed Games.
+#[derive(Debug)]
+pub(crate) struct Index {
+    pub by: Operand,
+    pub entries: BTreeSet<(Key, GameId)>,
+}
+
+/// The Games of one fleet.
+#[derive(Debug, Default)]
+pub(crate) struct Shelf {
+    all: BTreeMap<GameId, Arc<GameView>>,
+    listed: BTreeMap<GameId, Arc<GameView>>,
+    indexes: Vec<Index>,
+}
+
+impl Shelf {
+    /// An empty one with these declared properties.
+    pub(crate) fn new(declared: &[String]) -> Self {
+        let fields = [
+            Operand::Name,
+            Operand::Capacity,
+            Operand::Created,
+            Operand::Players,
+            Operand::HasRoom,
+        ];
+        let declared = declared.iter().cloned().map(Operand::Property);
+        let all = fields.into_iter().chain(declared);
+        let indexes = all.map(|by| Index { by, entries: BTreeSet::new() }).collect();
+        Self { indexes, ..Self::default() }
+    }
+
+    /// The same Games with other declared properties.
+    pub(crate) fn redeclare(&mut self, declared: &[String]) {
+        let mut anew = Self::new(declared);
+        for game in self.all.values() {
+            anew.put(game.clone());
+        }
+        *self = anew;
+    }
+
+    /// A Game is this now. Returns what was listed of it before.
+    pub(crate) fn put(&mut self, game: Arc<GameView>) -> Option<Arc<GameView>> {
+        let id = game.id;
+        self.all.insert(id, game.clone());
+        let listed = game.is_listed().then_some(game);
+        self.list(id, listed)
+    }
+
+    /// A Game is forgotten.
+    pub(crate) fn remove(&mut self, id: GameId) -> Option<Arc<GameView>> {
+        self.all.remove(&id);
+        self.list(id, None)
+    }
+
+    fn list(&mut self, id: GameId, new: Option<Arc<GameView>>) -> Option<Arc<GameView>> {
+        let old = self.listed.get(&id).cloned();
+        for index in &mut self.indexes {
+            let before = old.as_ref().map(|game| index.by.key(game));
+            let after = new.as_ref().map(|game| index.by.key(game));
+            if before == after {
+                continue;
+            }
+            if let Some(before) = before {
+                index.entries.remove(&(before, id));
+            }
+            if let Some(after) = after {
+                index.entries.insert((after, id));
+            }
+        }
+        match new {
+            Some(new) => drop(self.listed.insert(id, new)),
+            None => drop(self.listed.remove(&id)),
+        }
+        old
+    }
+
+    /// All Games above this id, whatever their state.
+    pub(crate) fn all_after(
+        &self,
+        id: Option<GameId>,
+    ) -> impl Iterator<Item = &Arc<GameView>> + '_ {
+        let from = id.map_or(std::ops::Bound::Unbounded, std::ops::Bound::Excluded);
+        self.all.range((from, std::ops::Bound::Unbounded)).map(|(_, game)| game)
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
+    pub(crate) fn listed(&self) -> &BTreeMap<GameId, Arc<GameView>> {
+        &self.listed
+    }
+
+    pub(crate) fn index(&self, by: &Operand) -> Option<&Index> {
+        self.indexes.iter().find(|index| index.by == *by)
+    }
+}
