@@ -174,6 +174,14 @@ pub(crate) enum Phase {
     Closing,
 }
 
+/// When the deadlines of a connection come, in service time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Due {
+    pub handshake: Time,
+    pub beat: Time,
+    pub silence: Time,
+}
+
 /// A connection.
 pub(crate) struct Connection {
     pub phase: Phase,
@@ -181,6 +189,7 @@ pub(crate) struct Connection {
     pub opened_at: Time,
     pub nonce: [u8; 32],
     pub heard_at: Time,
+    pub due: Due,
     /// A ping that has not been answered: its nonce and when it was sent.
     pub ping: Option<(u64, Time)>,
     pub messages: Budget,
@@ -204,6 +213,7 @@ impl Connection {
             opened_at: now,
             nonce,
             heard_at: now,
+            due: Due { handshake: Time::ZERO, beat: Time::ZERO, silence: Time::ZERO },
             ping: None,
             messages: Budget::default(),
             bytes: Budget::default(),

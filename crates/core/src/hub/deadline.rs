@@ -10,7 +10,7 @@ use std::time::Duration;
 use rejoin_wire::v1::{CloseCode, Notice, NoticeCode, Ping, server_frame};
 
 use super::Hub;
-use super::connection::{Connection, Phase};
+use super::connection::{Connection, Due, Phase};
 use crate::event::{EndCause, Event};
 use crate::exchange::Hold;
 use crate::id::{ConnectionId, SessionEpoch, SessionId, ZoneId};
@@ -18,7 +18,8 @@ use crate::mark::{Mark, hit};
 use crate::session::{Place, Presence};
 use crate::time::{Time, WallTime};
 
-/// What a deadline is about. Each is looked at again when it comes: nothing is ever cancelled.
+/// What a deadline is about. Each is looked at again when it comes. Only those of a connection are
+/// cancelled, when it is gone: its session may be held for long, and many may be.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Alarm {
     Handshake(ConnectionId),
@@ -51,15 +52,29 @@ pub(crate) struct Alarms {
 }
 
 impl Alarms {
-    pub(crate) fn set(&mut self, now: Time, in_: Duration, alarm: Alarm) {
+    /// Gives the instant in service time.
+    pub(crate) fn set(&mut self, now: Time, in_: Duration, alarm: Alarm) -> Time {
+        let at = self.service(now).after(in_);
         let is_hold = matches!(alarm, Alarm::Hold(..));
         if let Some(standing) = self.standing.as_mut().filter(|_| is_hold) {
             standing.push((in_, alarm));
-            return;
+            return at;
         }
-        let at = self.service(now).after(in_);
         let is_new = self.due.insert((at, alarm));
         self.holds += usize::from(is_hold && is_new);
+        at
+    }
+
+    /// Forgets the deadlines of a connection.
+    pub(crate) fn forget(&mut self, id: ConnectionId, due: &Due) {
+        let alarms = [
+            (due.handshake, Alarm::Handshake(id)),
+            (due.beat, Alarm::Beat(id)),
+            (due.silence, Alarm::Silence(id)),
+        ];
+        for (at, alarm) in alarms {
+            self.due.remove(&(at, alarm));
+        }
     }
 
     /// Holds stand still.
@@ -190,8 +205,12 @@ impl Hub {
     pub(crate) fn start_beating(&mut self, now: Time, connection: ConnectionId) {
         let interval = crate::time::micros(self.config.heartbeat);
         let first = Duration::from_micros(self.chance.below(interval.max(1)));
-        self.alarms.set(now, first, Alarm::Beat(connection));
-        self.alarms.set(now, self.config.silence, Alarm::Silence(connection));
+        let beat = self.alarms.set(now, first, Alarm::Beat(connection));
+        let silence = self.alarms.set(now, self.config.silence, Alarm::Silence(connection));
+        if let Some(known) = self.connections.get_mut(&connection) {
+            known.due.beat = beat;
+            known.due.silence = silence;
+        }
     }
 
     fn beat(&mut self, now: Time, connection: ConnectionId) {
@@ -205,7 +224,10 @@ impl Hub {
             known.ping = Some((nonce, now));
             self.send(connection, server_frame::Frame::Ping(Ping { nonce }));
         }
-        self.alarms.set(now, self.config.heartbeat, Alarm::Beat(connection));
+        let beat = self.alarms.set(now, self.config.heartbeat, Alarm::Beat(connection));
+        if let Some(known) = self.connections.get_mut(&connection) {
+            known.due.beat = beat;
+        }
     }
 
     fn silence_due(&mut self, now: Time, connection: ConnectionId) {
@@ -219,7 +241,10 @@ impl Hub {
             self.drop_connection(now, connection, CloseCode::HeartbeatLost, "nothing heard");
         } else {
             let rest = self.config.silence - quiet;
-            self.alarms.set(now, rest, Alarm::Silence(connection));
+            let silence = self.alarms.set(now, rest, Alarm::Silence(connection));
+            if let Some(known) = self.connections.get_mut(&connection) {
+                known.due.silence = silence;
+            }
         }
     }
 

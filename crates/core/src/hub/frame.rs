@@ -26,8 +26,10 @@ impl Hub {
             return hit(Mark::StaleIgnored);
         }
         let nonce = self.chance.bytes();
-        self.connections.insert(id, Connection::new(now, serializer, nonce));
-        self.alarms.set(now, self.config.handshake, Alarm::Handshake(id));
+        let mut connection = Connection::new(now, serializer, nonce);
+        connection.due.handshake =
+            self.alarms.set(now, self.config.handshake, Alarm::Handshake(id));
+        self.connections.insert(id, connection);
         let challenge = Challenge {
             nonce: nonce.to_vec().into(),
             version_min: rejoin_wire::VERSION,
@@ -39,6 +41,7 @@ impl Hub {
 
     pub(crate) fn closed(&mut self, now: Time, id: ConnectionId, code: Option<CloseCode>) {
         let Some(connection) = self.connections.remove(&id) else { return };
+        self.alarms.forget(id, &connection.due);
         if let Some((session, epoch)) = connection.session() {
             let code = code.unwrap_or(CloseCode::Unspecified);
             self.dropped(now, session, epoch, id, code);
