@@ -214,6 +214,8 @@ pub struct Hub {
     /// The process is about to end.
     pub(crate) going_down: bool,
     pub(crate) counts: HubCounts,
+    /// Players whose rows could not be read: they may be banned.
+    pub(crate) quarantined: BTreeSet<PlayerId>,
 }
 
 /// Figures of the hub; those that are called totals only grow.
@@ -263,6 +265,12 @@ impl Hub {
     /// The next thing to carry out.
     pub fn next_output(&mut self) -> Option<HubOutput> {
         self.out.pop_front()
+    }
+
+    /// Players who are refused because what was kept of them is damaged. `Command::Ban` and
+    /// `Command::Unban` decide afresh.
+    pub fn quarantined(&self) -> impl Iterator<Item = PlayerId> {
+        self.quarantined.iter().copied()
     }
 
     /// When it wants to be woken.

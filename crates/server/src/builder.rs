@@ -239,9 +239,7 @@ impl ServerBuilder {
         let recovered =
             ledger::recover(self.store.as_mut()).map_err(|error| StartError(error.to_string()))?;
         let (hub, damaged) = Hub::open(clock.now(), wall(), self.config, seed()?, recovered);
-        for (session, text) in damaged {
-            tracing::error!(%session, text, "a session could not be read; it is kept as it is");
-        }
+        tell_damage(&hub, damaged);
         sight.recover(&hub);
         let (failed, failure) = watch::channel(None);
         let told = ledger::Told {
@@ -280,6 +278,20 @@ impl ServerBuilder {
             lanes,
             store,
         }))
+    }
+}
+
+/// What could not be read, for whoever runs the server.
+fn tell_damage(hub: &Hub, damaged: Vec<(SessionId, String)>) {
+    for (session, text) in damaged {
+        tracing::error!(%session, text, "a session could not be read; it is kept as it is");
+    }
+    for player in hub.quarantined() {
+        tracing::error!(
+            %player,
+            "what is kept of this player is damaged, a ban perhaps: it is not let in until it is \
+             banned or unbanned afresh, or a backup is restored"
+        );
     }
 }
 

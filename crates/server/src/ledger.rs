@@ -92,6 +92,14 @@ pub(crate) fn recover(store: &mut dyn Store) -> Result<Recovered, StoreError> {
             tracing::info!(done, of = scopes.len(), "recovering");
         }
     }
+    // A ban that cannot be read is not forgotten, however often the server starts.
+    for scope in store.set_aside()? {
+        if let ScopeId::Player(id) = scope
+            && !recovered.players.iter().any(|(known, _)| *known == id)
+        {
+            recovered.damaged_players.push(id);
+        }
+    }
     if !scopes.is_empty() {
         let (sessions, zones) = (recovered.sessions.len(), recovered.zones.len());
         tracing::info!(sessions, zones, damaged = damaged_count, "recovered");

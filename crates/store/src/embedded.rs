@@ -70,7 +70,10 @@ impl Embedded {
             return Err(FolderError::Broken(path.to_owned(), why));
         }
         let engine = Engine::open(Box::new(DiskFile::new(data)));
-        let engine = engine.map_err(|trouble| store(trouble.into()))?;
+        let engine = engine.map_err(|trouble| match trouble {
+            Trouble::Unreadable(why) => FolderError::Broken(path.to_owned(), why),
+            trouble => store(trouble.into()),
+        })?;
         check_about(path, &engine, folder.id())?;
         let again = folder.data().map_err(system)?;
         let again: Again = Box::new(move || Ok(Box::new(DiskFile::new(again.try_clone()?))));
@@ -295,6 +298,14 @@ impl Store for Embedded {
             (Some(_), _) => Err(StoreError::Poisoned),
             (None, None) => Err(StoreError::Full),
             (None, Some(engine)) => Ok(engine.scopes(kind)?),
+        }
+    }
+
+    fn set_aside(&self) -> Result<Vec<ScopeId>, StoreError> {
+        match (&self.poisoned, &self.engine) {
+            (Some(_), _) => Err(StoreError::Poisoned),
+            (None, None) => Err(StoreError::Full),
+            (None, Some(engine)) => Ok(engine.set_aside()?),
         }
     }
 

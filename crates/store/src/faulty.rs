@@ -129,6 +129,10 @@ impl<S: Store> Store for Faulty<S> {
         self.inner.open(scopes)
     }
 
+    fn set_aside(&self) -> Result<Vec<ScopeId>, StoreError> {
+        self.inner.set_aside()
+    }
+
     fn commit(&mut self, group: &[Batch]) -> Vec<Outcome> {
         let all = |outcome| vec![outcome; group.len()];
         if self.poisoned {

@@ -97,6 +97,14 @@ pub trait Store {
     /// The store cannot be read.
     fn scopes(&self, kind: Option<ScopeKind>) -> Result<Vec<ScopeId>, StoreError>;
 
+    /// Scopes that were damaged and set aside, now or at an earlier opening.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    fn set_aside(&self) -> Result<Vec<ScopeId>, StoreError> {
+        Ok(Vec::new())
+    }
+
     /// Why nothing is committed any more, for people; none while all is well.
     fn complaint(&self) -> Option<String> {
         None

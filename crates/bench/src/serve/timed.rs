@@ -76,6 +76,10 @@ impl Store for Timed {
         self.inner.scopes(kind)
     }
 
+    fn set_aside(&self) -> Result<Vec<ScopeId>, StoreError> {
+        self.inner.set_aside()
+    }
+
     fn complaint(&self) -> Option<String> {
         self.inner.complaint()
     }

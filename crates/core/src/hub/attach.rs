@@ -29,6 +29,9 @@ impl Hub {
             hit(Mark::Banned);
             return self.refuse(id, CloseCode::Banned, "this player is banned");
         }
+        if self.quarantined.contains(&claim.player) {
+            return self.refuse_damaged(id);
+        }
         match claim.hello.purpose.clone() {
             Some(hello::Purpose::Resume(resume)) => self.decide_resume(now, id, claim, &resume),
             Some(hello::Purpose::Login(login)) => self.decide_login(now, id, claim, login.fresh),

@@ -259,6 +259,7 @@ impl Hub {
                     match queue.pop_front().map(|(_, then)| then) {
                         Some(AfterPlayer::Decide(connection)) => self.decide(now, connection),
                         Some(AfterPlayer::Banned { ticket }) => {
+                            self.quarantined.remove(&player);
                             self.end_all_of(now, player);
                             self.push(HubOutput::Answer { ticket, answer: Answer::Done });
                         }

@@ -43,6 +43,9 @@ impl Hub {
 
     fn login(&mut self, now: Time, id: ConnectionId, hello: Hello, login: Login) {
         match login.identity {
+            Some(login::Identity::Secret(secret)) if self.is_damaged_guest(&secret) => {
+                self.refuse_damaged(id);
+            }
             Some(login::Identity::Key(proof)) if self.config.keys => {
                 let proof_of = (Purpose::Login, 0, 0, login.fresh, false);
                 self.verify(id, hello, &proof, proof_of);
@@ -222,6 +225,18 @@ impl Hub {
     pub(crate) fn is_banned(&self, now: Time, player: PlayerId) -> bool {
         let banned = self.players.get(&player).and_then(|player| player.banned_until);
         banned.is_some_and(|until| self.wall(now) < until)
+    }
+
+    /// A guest whose secret was kept and cannot be compared any more.
+    fn is_damaged_guest(&self, secret: &[u8]) -> bool {
+        let player = Secret::from_slice(secret).map(|secret| PlayerId::of_secret(secret.reveal()));
+        player.is_some_and(|player| self.quarantined.contains(&player))
+    }
+
+    /// Whether this player is banned cannot be read, so it is not let in.
+    pub(crate) fn refuse_damaged(&mut self, id: ConnectionId) {
+        let text = "what is kept of this player is damaged; the server's operator must decide";
+        self.refuse(id, CloseCode::StoreFailed, text);
     }
 
     /// Answers a hello that is not let in.

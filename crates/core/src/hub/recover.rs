@@ -26,6 +26,9 @@ pub struct Recovered {
     pub sessions: Vec<(SessionId, Opened)>,
     /// The scopes of players.
     pub players: Vec<(PlayerId, Opened)>,
+    /// Players of whom something was kept that is not readable any more. Nobody knows whether they are
+    /// banned, so they are refused until they are banned or let in afresh.
+    pub damaged_players: Vec<PlayerId>,
     /// The zones that have a scope, by the name their rows tell.
     pub zones: Vec<ZoneName>,
 }
@@ -59,12 +62,17 @@ impl Hub {
             recovering: true,
             going_down: false,
             counts: HubCounts::default(),
+            quarantined: recovered.damaged_players.iter().copied().collect(),
         };
         let damaged = hub.load_sessions(&recovered);
         for (id, opened) in &recovered.players {
             let row = opened.rows.iter().find(|(key, _)| key == PLAYER_ROW);
-            let row = row.and_then(|(_, value)| PlayerRow::decode(value.clone()).ok());
-            let row = row.unwrap_or_default();
+            let row =
+                row.map_or(Ok(PlayerRow::default()), |(_, value)| PlayerRow::decode(value.clone()));
+            let row = row.unwrap_or_else(|_| {
+                hub.quarantined.insert(*id);
+                PlayerRow::default()
+            });
             let player = Player {
                 secret: SecretHash::from_slice(&row.secret),
                 banned_until: row.banned_until_ms.map(WallTime),

@@ -16,7 +16,7 @@ use rejoin_core::chance::Chance;
 use rejoin_core::event::Event;
 use rejoin_core::exchange::ToZone;
 use rejoin_core::hub::{Answer, Hub, HubConfig, HubInput, HubOutput, Recovered};
-use rejoin_core::id::{ConnectionId, JobId, OwnerEpoch, SessionId, ZoneId};
+use rejoin_core::id::{ConnectionId, JobId, OwnerEpoch, PlayerId, SessionId, ZoneId};
 use rejoin_core::scope::ScopeId;
 use rejoin_core::session::Serializer;
 use rejoin_core::time::{Time, WallTime};
@@ -66,6 +66,8 @@ pub struct Desk {
     pub hold_zones: bool,
     /// A connection that is told its last word stays half open.
     pub half_open: bool,
+    /// What is kept of these players is damaged: the next start finds out.
+    pub damaged_players: Vec<PlayerId>,
     /// The version of the game that zones are opened with.
     pub version: u32,
     pub zones: BTreeMap<ZoneId, Running>,
@@ -98,6 +100,7 @@ impl Desk {
             doorman: Doorman::Approves,
             hold_zones: false,
             half_open: false,
+            damaged_players: Vec::new(),
             version: 1,
             zones: BTreeMap::new(),
             to_hub: VecDeque::new(),
@@ -139,6 +142,10 @@ impl Desk {
                 ScopeId::Hub => recovered.hub = self.store.open(id),
                 ScopeId::Session(session) => {
                     recovered.sessions.push((session, self.store.open(id)));
+                }
+                ScopeId::Player(player) if self.damaged_players.contains(&player) => {
+                    self.store.forget(id);
+                    recovered.damaged_players.push(player);
                 }
                 ScopeId::Player(player) => recovered.players.push((player, self.store.open(id))),
                 ScopeId::Zone(_) => recovered.zones.extend(name_of(&self.store.rows(id))),

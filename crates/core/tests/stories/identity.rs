@@ -289,6 +289,49 @@ fn a_ban_is_read_on_every_resume() {
     desk.assert_plays("bob");
 }
 
+/// Fail closed: a ban that cannot be read is not a player without a ban.
+#[test]
+fn who_may_be_banned_is_not_let_in_before_somebody_decides() {
+    for (command, verdict) in [
+        (Command::Unban as fn(_) -> Command, None),
+        (|player| Command::Ban(player, WallTime(u64::MAX)), Some(CloseCode::Banned)),
+    ] {
+        let mut desk = Desk::plain();
+        for name in ["ann", "bob"] {
+            desk.login(name);
+        }
+        let player = desk.client("ann").player();
+        desk.command(Command::Ban(player, WallTime(u64::MAX)));
+        desk.damaged_players.push(player);
+        desk.crash();
+        desk.restart();
+        assert_eq!(desk.hub.quarantined().collect::<Vec<_>>(), [player]);
+        assert_eq!(desk.try_login("ann"), Err(CloseCode::StoreFailed));
+        assert_eq!(desk.resume("bob").rung(), Rung::Replayed, "nobody else is meant");
+        desk.damaged_players.clear();
+        assert_eq!(desk.command(command(player)), Some(Answer::Done));
+        assert_eq!(desk.try_login("ann").err(), verdict);
+        desk.crash();
+        desk.restart();
+        assert_eq!(desk.try_login("ann").err(), verdict, "what was decided is kept");
+    }
+}
+
+/// The same for whoever is held, and for a guest whose secret cannot be compared any more.
+#[test]
+fn a_damaged_player_does_not_resume_either() {
+    let mut desk = Desk::plain();
+    desk.login("ann");
+    let player = desk.client("ann").player();
+    desk.command(Command::Ban(player, WallTime(1)));
+    desk.damaged_players.push(player);
+    desk.crash();
+    desk.restart();
+    assert_eq!(desk.try_resume("ann"), Err(CloseCode::StoreFailed));
+    assert_eq!(desk.command(Command::Unban(player)), Some(Answer::Done));
+    assert_eq!(desk.resume("ann").rung(), Rung::Replayed);
+}
+
 #[test]
 fn a_ban_that_is_over_lets_in_again() {
     let mut desk = Desk::plain();

@@ -220,6 +220,17 @@ impl Engine {
         })
     }
 
+    pub(super) fn set_aside(&self) -> Result<Vec<ScopeId>, Trouble> {
+        self.guard(|database| {
+            let found = aside(&database.begin_read()?)?;
+            let mut scopes: Vec<ScopeId> =
+                found.into_iter().filter_map(|(scope, ..)| scope).collect();
+            scopes.sort();
+            scopes.dedup();
+            Ok(scopes)
+        })
+    }
+
     /// Runs something on the engine. It checks little of what it reads, so a damaged page can make
     /// it panic: that is one more way of being unreadable.
     fn guard<T>(

@@ -216,6 +216,35 @@ fn a_damaged_scope_is_set_aside_and_its_neighbours_are_served() {
     assert_eq!((aside.len(), aside[0].scope, aside[0].rows), (1, Some(session(2)), 2));
 }
 
+/// The engine checks all its pages after an unclean end, and cannot say which of them belong together
+/// when one is not what was written.
+#[test]
+fn one_damaged_page_after_an_unclean_end_refuses_the_file_and_says_what_to_do() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (path, copy) = (folder.path().join("data"), folder.path().join("copy"));
+    let mut store = Embedded::open(&path).expect("a new store");
+    for id in 1..=3 {
+        store.apply(&batch(session(id), 1, 1, vec![put("self", &format!("<<{id}>>"))]));
+    }
+    // As it is while the store is in use: nobody has closed it.
+    std::fs::create_dir(&copy).expect("a folder");
+    for file in std::fs::read_dir(&path).expect("a folder").map(|file| file.expect("a file")) {
+        std::fs::copy(file.path(), copy.join(file.file_name())).expect("copied");
+    }
+    drop(store);
+    let data = copy.join("store.redb");
+    let mut bytes = std::fs::read(&data).expect("a file");
+    let places: Vec<usize> =
+        (0..bytes.len() - 5).filter(|at| &bytes[*at..*at + 5] == b"<<2>>").collect();
+    places.into_iter().for_each(|at| bytes[at + 2] = b'9');
+    std::fs::write(&data, &bytes).expect("written");
+    for _ in 0..2 {
+        let told = Embedded::open(&copy).expect_err("it is refused").to_string();
+        assert!(told.contains("damaged") && told.contains("`rejoin restore` a backup"), "{told}");
+        assert!(std::fs::read(&data).expect("a file") == bytes, "nothing was changed");
+    }
+}
+
 /// Session ids are never given out twice: a hub that lost its count must not start, however often it is
 /// tried.
 #[test]

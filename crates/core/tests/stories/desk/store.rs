@@ -110,6 +110,11 @@ impl Store {
         }
     }
 
+    /// Nothing is kept of it any more.
+    pub fn forget(&mut self, id: ScopeId) {
+        self.scopes.remove(&id);
+    }
+
     pub fn has(&self, id: ScopeId) -> bool {
         self.scopes.get(&id).is_some_and(|scope| !scope.rows.is_empty())
     }
