@@ -4,25 +4,25 @@ using System;
 using System.Threading.Tasks;
 
 static class Program {
-    static int Main(string[] args) => Play(args).GetAwaiter().GetResult();
+    static int Main(string[] args) => Play(args[0], args[1], args[2], int.Parse(args[3])).GetAwaiter().GetResult();
 
-    static async Task<int> Play(string[] args) {
-        var player = new Rejoin(args[0]);
-        var isDone = new TaskCompletionSource<int>();
+    static async Task<int> Play(string url, string room, string name, int count) {
+        var player = new Rejoin(url);
+        var (isIn, isDone) = (new TaskCompletionSource<bool>(), new TaskCompletionSource<bool>());
         player.Connected += async (rung, reason) => {
             Console.WriteLine($"connected {rung} {reason}");
-            if (rung != "RUNG_NEW") return;
-            await player.Join("relay", args[1]);
-            for (var said = 1; said <= int.Parse(args[3]); said += 1) {
-                while (!await player.Say($"{args[2]} {said}")) await Task.Delay(20);
-                await Task.Delay(20);
-            }
+            if (rung == "RUNG_NEW") await player.Join("relay", room); // the first time, or the old session is gone
+            isIn.TrySetResult(true);
         };
         player.Heard += text => {
             Console.WriteLine($"heard {text}");
-            if (text == "bye") isDone.TrySetResult(0);
+            if (text == "bye") isDone.TrySetResult(true);
         };
-        await Task.WhenAny(isDone.Task, player.Run());
+        var isOver = Task.WhenAny(isDone.Task, player.Run());
+        await Task.WhenAny(isIn.Task, isOver);
+        for (var said = 0; said < count && !isOver.IsCompleted; await Task.Delay(20))
+            if (await player.Say($"{name} {said + 1}")) said += 1;
+        await isOver;
         return isDone.Task.IsCompleted ? 0 : 1;
     }
 }

@@ -1,23 +1,38 @@
 // The C# client, compiled by Mono's mcs and run by mono, over cut connections.
 
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { test } from 'node:test';
+import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 
-import { isInstalled, playOverCuts } from '../../sdk/js/test/house/engine.js';
+import { isInstalled, playOverCuts, playPastHold } from '../../sdk/js/test/house/engine.js';
 import { noServer, serve } from '../../sdk/js/test/house/server.js';
 
 const PARTS = ['System.Runtime.Serialization', 'System.Xml', 'System.Xml.Linq'].map((part) => `-r:${part}.dll`);
 const noMono = !(isInstalled('mono') && isInstalled('mcs')) && 'mono and mcs are not installed';
+const options = { skip: noServer || noMono, timeout: 120_000 };
+let cwd;
 
-test('a C# client says and hears everything once and in order over three cuts', { skip: noServer || noMono, timeout: 120_000 }, async (t) => {
-  const cwd = mkdtempSync(`${tmpdir()}/rejoin-mono-`);
-  t.after(() => rmSync(cwd, { recursive: true }));
+before(() => {
+  if (options.skip) return;
+  cwd = mkdtempSync(`${tmpdir()}/rejoin-mono-`);
   const sources = ['Rejoin.cs', 'Program.cs'].map((file) => fileURLToPath(new URL(file, import.meta.url)));
   execFileSync('mcs', ['-langversion:7.2', '-warnaserror', ...PARTS, `-out:${cwd}/player.exe`, ...sources], { stdio: 'inherit' });
-  const server = await serve();
+});
+after(() => cwd && rmSync(cwd, { recursive: true }));
+
+async function prepare(t, settings) {
+  writeFileSync(`${cwd}/rejoin.toml`, settings);
+  const server = await serve(['--config', `${cwd}/rejoin.toml`]);
   t.after(() => server.stop());
-  await playOverCuts(t, server, { command: ['mono', 'player.exe'], cwd, name: 'mono' });
+  return [server, { command: ['mono', 'player.exe'], cwd, name: 'mono' }];
+}
+
+test('a C# client says and hears everything once and in order over three cuts', options, async (t) => {
+  await playOverCuts(t, ...(await prepare(t, '')));
+});
+
+test('a C# client whose session is gone logs in again and joins again', options, async (t) => {
+  await playPastHold(t, ...(await prepare(t, '[zone.relay]\nhold_ms = 1000\n')));
 });

@@ -178,3 +178,24 @@ test('storage that is cleared while somebody plays: they play on, and a reload i
   assert.deepEqual([other.rung, other.after], ['new', null]);
   assert.notEqual(other.player, player);
 });
+
+test('the browser says that the network is back: who waits for long tries at once', options, async (t) => {
+  const { near, context } = await profile(t);
+  const { page } = await open(context, near, { more: '&patient' });
+  await page.evaluate(() => globalThis.game.player.join('relay', 'online', { create: true }).then(() => {}));
+  const hints = [];
+  await page.exposeFunction('hinted', (name) => hints.push(name));
+  await page.evaluate(() => {
+    for (const name of ['offline', 'online']) addEventListener(name, () => globalThis.hinted(`${name} ${globalThis.game.player.status}`));
+  });
+  await context.setOffline(true);
+  near.cut();
+  await page.waitForFunction(() => globalThis.game.player.status === 'waiting');
+  const [{ inMs }] = await told(page, 'reconnecting');
+  await context.setOffline(false);
+  await page.waitForFunction(() => globalThis.game.told.some(([name]) => name === 'returned'));
+  const [{ rung }] = await told(page, 'returned');
+  assert.equal(rung, 'replayed');
+  // The player listens before this test does, so it is dialling already; unless its own wait was as short.
+  assert.ok(hints.at(-1) === 'online connecting' || inMs < 1000, `${hints}, after a wait of ${inMs} ms`);
+});

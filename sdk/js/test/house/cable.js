@@ -8,12 +8,16 @@ import { connect, createServer } from 'node:net';
 export async function cable(port) {
   const pairs = new Set();
   let isPlugged = true;
+  let isSilent = false;
   let target = port;
+  /** Who dialled meanwhile, and hears nothing. @type {Set<import('node:net').Socket>} */
+  const waiting = new Set();
   const relay = createServer((near) => {
-    if (!isPlugged) {
-      near.destroy();
-      return;
-    }
+    if (isPlugged) forward(near);
+    else if (isSilent) waiting.add(near.on('error', () => near.destroy()));
+    else near.destroy();
+  });
+  function forward(near) {
     const far = connect(target, '127.0.0.1');
     const pair = [near, far];
     pairs.add(pair);
@@ -28,7 +32,7 @@ export async function cable(port) {
       from.on('error', end);
       from.on('close', end);
     }
-  });
+  }
   relay.listen(0, '127.0.0.1');
   await once(relay, 'listening');
   return {
@@ -40,14 +44,23 @@ export async function cable(port) {
     /** Cuts it, and lets nothing through until it is plugged in again. */
     unplug() {
       isPlugged = false;
+      isSilent = false;
       this.cut();
+    },
+    /** The same, but who dials is not refused: nothing answers. A browser slows down whoever is refused often. */
+    mute() {
+      this.unplug();
+      isSilent = true;
     },
     plug(into = target) {
       target = into;
       isPlugged = true;
+      for (const near of waiting) forward(near);
+      waiting.clear();
     },
     close() {
       this.unplug();
+      for (const near of waiting) near.destroy();
       relay.close();
     },
   };

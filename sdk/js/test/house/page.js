@@ -10,10 +10,12 @@ if (query.has('full')) {
     throw new DOMException('no more room', 'QuotaExceededError');
   };
 }
-const player = connect(query.get('server'), { latencyEveryMs: 100 });
+// Whoever is patient waits for up to a quarter of the hold, and tries sooner only when there is reason to.
+const patience = query.has('patient') ? { backoffBaseMs: 600_000, backoffMaxMs: 600_000 } : {};
+const player = connect(query.get('server'), { latencyEveryMs: 100, ...patience });
 player.on('message', ({ payload }) => heard.push(text(payload)));
 player.on('*', (name, event) => {
-  if (['connected', 'returned', 'takenOver', 'storageFailed', 'resync', 'failed', 'stopped'].includes(name)) {
+  if (['connected', 'returned', 'takenOver', 'storageFailed', 'resync', 'failed', 'stopped', 'reconnecting'].includes(name)) {
     // With how much had been heard by then.
     told.push([name, JSON.parse(JSON.stringify(event, (_, value) => (typeof value === 'bigint' ? String(value) : value))), heard.length]);
   }

@@ -14,6 +14,7 @@ use super::*;
 enum Step {
     Connect,
     Retry,
+    Hasten,
     Fresh,
     Opened,
     Closed,
@@ -110,6 +111,7 @@ fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         2 => Just(Step::Connect),
         4 => Just(Step::Retry),
+        1 => Just(Step::Hasten),
         1 => Just(Step::Fresh),
         6 => Just(Step::Opened),
         1 => Just(Step::Closed),
@@ -231,6 +233,7 @@ fn run(client: &mut Client, now: &mut Time, watch: &mut Watch, step: Step) {
         }
         Step::Connect => client.connect(*now),
         Step::Retry => client.retry(*now),
+        Step::Hasten => client.hasten(*now),
         Step::Fresh => client.connect_fresh(*now),
         Step::Opened => client.opened(*now),
         Step::Closed => {
