@@ -212,7 +212,7 @@ fn play_directory(args: &Args) -> ExitCode {
                         return;
                     }
                     let seed = args.from.saturating_add(index);
-                    let report = rejoin_sim::directory::run::play(seed, false);
+                    let report = rejoin_sim::directory::run::play(seed, false, None);
                     let Ok(mut guard) = total.lock() else { return };
                     let (tally, told) = &mut *guard;
                     tally.add(report);

@@ -17,6 +17,7 @@ pub const CHECKERS: &[(&str, &str)] = &[
     ("ends-once", "a game and a placement end once, and no later word says otherwise"),
     ("no-ghost", "no listing shows a game that is over, or whose host is gone for a second"),
     ("news-true", "a subscriber that follows the changes has what a search finds"),
+    ("goes-to-sleep", "who is woken does what is due: nobody wakes for ever at one instant"),
     ("answered", "a request that is heard is answered, once"),
 ];
 
@@ -184,6 +185,10 @@ impl Books {
 
     /// The seats of a Game, as somebody was told.
     pub fn check_seats(&mut self, game: GameId, seats: &[SeatView], wall_ms: u64) {
+        // Of a Game that is over only some seats are remembered.
+        if self.games.get(&game).is_some_and(|book| book.end.is_some()) {
+            return;
+        }
         let sure = self.visits.iter().filter(|it| it.game == game && Self::is_sure(it, wall_ms));
         let lost = sure.filter(|visit| {
             let known = seats.iter().find(|seat| seat.id == visit.seat).map(|seat| seat.state);

@@ -145,8 +145,6 @@ impl World {
         if let Ok(Answer::Host(view)) = outcome {
             process.lease = Some(view.lease);
             process.is_ready = false;
-            let soon = self.rng.below(300_000);
-            self.plan(soon, Event::Process(index));
         }
     }
 

@@ -5,6 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use rejoin_core::id::{GameId, QueueId};
 use rejoin_directory::mark::{self, Mark};
+use rejoin_directory::planted::{self, Bug};
 use rejoin_directory::search::SearchRequest;
 use rejoin_directory::{Answer, Command, Refusal, Target};
 
@@ -47,9 +48,10 @@ pub struct Report {
     pub story: Vec<String>,
 }
 
-/// Plays one seed.
+/// Plays one seed, with a bug if one is to be caught.
 #[must_use]
-pub fn play(seed: u64, with_story: bool) -> Report {
+pub fn play(seed: u64, with_story: bool, bug: Option<Bug>) -> Report {
+    planted::arm(bug);
     let _ = mark::take();
     let mut world = World::new(seed);
     world.story = with_story.then(Vec::new);
@@ -62,6 +64,7 @@ pub fn play(seed: u64, with_story: bool) -> Report {
             .unwrap_or_default();
         world.books.fail("no-panic", text);
     }
+    planted::arm(None);
     Report {
         seed,
         steps: world.steps,

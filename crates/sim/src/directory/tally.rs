@@ -104,7 +104,7 @@ impl Tally {
 /// Plays one seed and tells its story.
 #[must_use]
 pub fn replay(seed: u64) -> ExitCode {
-    let report = play(seed, true);
+    let report = play(seed, true, None);
     for line in &report.story {
         println!("{line}");
     }

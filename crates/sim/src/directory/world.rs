@@ -29,6 +29,8 @@ pub const LOCATIONS: &[&str] = &["east", "west"];
 /// The queues of every world.
 pub const QUEUES: &[&str] = &["near", "any"];
 
+/// How often in a row the directory may do what is due and have more due at the same instant.
+const IN_VAIN_MAX: u32 = 10;
 const EPOCH_MS: u64 = 1_700_000_000_000;
 
 /// What an answer is for.
@@ -94,6 +96,8 @@ pub struct World {
     pub life: u64,
     boot_at: u64,
     wake_at: Option<u64>,
+    /// How often in a row it was woken and wanted to be woken again at once.
+    in_vain: u32,
     /// Outputs until it dies.
     crash_in: Option<u64>,
     /// Processes.
@@ -141,6 +145,7 @@ impl World {
             life: 0,
             boot_at: 0,
             wake_at: None,
+            in_vain: 0,
             crash_in: None,
             processes: (0..knobs.processes).map(Process::new).collect(),
             books: Books::default(),
@@ -234,9 +239,9 @@ impl World {
             Event::Committed { life, scope, owner, revision } if life == self.life => {
                 self.committed(scope, owner, revision);
             }
-            Event::Wake { life } if life == self.life => {
+            Event::Wake { life } if life == self.life && self.wake_at == Some(self.now) => {
                 self.wake_at = None;
-                self.give(DirectoryInput::Wake);
+                self.wake();
             }
             Event::Committed { .. } | Event::Wake { .. } => {}
             Event::Fault => self.fault(),
@@ -280,6 +285,15 @@ impl World {
         self.ask(Purpose::Own, command);
         while self.own.is_none() && self.step() {}
         self.own.take()
+    }
+
+    /// Wakes the directory, which must not want to be woken for ever at one instant.
+    fn wake(&mut self) {
+        self.give(DirectoryInput::Wake);
+        self.in_vain = if self.wake_at == Some(self.now) { self.in_vain + 1 } else { 0 };
+        if self.in_vain > IN_VAIN_MAX {
+            self.books.fail("goes-to-sleep", format!("{} times at once", self.in_vain));
+        }
     }
 
     fn give(&mut self, input: DirectoryInput) {
