@@ -30,6 +30,8 @@ pub(crate) enum Effect {
     Order(HostId, OwnerEpoch, HostOrder),
     /// A Game's committed state.
     Seen(Arc<GameView>),
+    /// A Game's host does not stand well: no listing shows the Game any more, at once.
+    Hidden(GameId),
     /// A placement wants a host.
     Seek(QueueId, String),
     /// A Game for a placement.

@@ -12,6 +12,8 @@ use std::sync::Arc;
 use rejoin_core::id::{GameId, HostId, QueueId, SeatId};
 use rejoin_core::time::WallTime;
 
+use crate::planted::{Bug, is_armed};
+
 pub use self::seat::{Guest, Holder, SeatEnd, SeatState, SeatView};
 pub use self::spec::{GameChange, GameSpec};
 
@@ -180,7 +182,8 @@ impl GameView {
     /// Whether searches show it.
     #[must_use]
     pub fn is_listed(&self) -> bool {
-        self.status == Status::Active && self.spec.visible && self.standing == Standing::Present
+        let is_there = self.standing == Standing::Present || is_armed(Bug::GhostListed);
+        self.status == Status::Active && self.spec.visible && is_there
     }
 
     /// Seats nobody has.

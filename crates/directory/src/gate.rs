@@ -7,6 +7,7 @@ use rejoin_core::id::{OwnerEpoch, Revision};
 use rejoin_core::scope::{Batch, Change, Opened, ScopeId};
 
 use crate::effect::Effect;
+use crate::planted::{Bug, is_armed};
 
 /// The door of one scope.
 #[derive(Debug)]
@@ -54,7 +55,10 @@ impl Gate {
 
     /// Ends an input: submits what changed. With no changes its effects wait for the last commit.
     pub(crate) fn settle(&mut self, changes: Vec<Change>) {
-        let effects = std::mem::take(&mut self.effects);
+        let mut effects = std::mem::take(&mut self.effects);
+        if is_armed(Bug::ToldBeforeDurable) {
+            self.out.extend(effects.drain(..));
+        }
         if !changes.is_empty() {
             self.submit(changes, false, effects);
         } else if let Some((_, last)) = self.held.back_mut() {

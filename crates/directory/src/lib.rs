@@ -17,6 +17,7 @@ pub mod host;
 pub mod limits;
 pub mod mark;
 pub mod moment;
+pub mod planted;
 pub mod queue;
 pub mod refusal;
 pub mod search;

@@ -9,6 +9,7 @@
 pub mod books;
 pub mod carry;
 pub mod check;
+pub mod directory;
 pub mod disk;
 pub mod event;
 pub mod fault;

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use clap::Parser;
 use rejoin_core::mark::Mark;
+use rejoin_sim::directory::tally::{self, Tally};
 use rejoin_sim::disk::STRIKES;
 use rejoin_sim::run::{Options, Report, play};
 use rejoin_sim::shrink;
@@ -32,6 +33,9 @@ struct Args {
     /// Fail when a mark was not hit. On by default for runs of a minute or more.
     #[arg(long)]
     marks: Option<bool>,
+    /// Play worlds of the directory instead.
+    #[arg(long)]
+    directory: bool,
     /// Threads; the seeds are the same whatever their number.
     #[arg(long, default_value_t = 2)]
     threads: usize,
@@ -78,7 +82,10 @@ fn main() -> ExitCode {
     // Game code panics on purpose; the runs tell what they must.
     std::panic::set_hook(Box::new(|_| {}));
     if let Some(seed) = args.replay {
-        return replay(seed);
+        return if args.directory { tally::replay(seed) } else { replay(seed) };
+    }
+    if args.directory {
+        return play_directory(&args);
     }
     let total = play_all(&args);
     println!(
@@ -187,6 +194,45 @@ fn play_all(args: &Args) -> Total {
         over.store(true, Ordering::Relaxed);
     });
     total.into_inner().map_or_else(|_| Total::default(), |(total, _)| total)
+}
+
+/// Plays seeds of the directory's worlds, on as many threads.
+fn play_directory(args: &Args) -> ExitCode {
+    let begun = Instant::now();
+    let until = args.seconds.map(Duration::from_secs);
+    let seeds = args.seeds.unwrap_or(if until.is_some() { u64::MAX } else { 100 });
+    let next = AtomicU64::new(0);
+    let total = Mutex::new((Tally::default(), Instant::now()));
+    std::thread::scope(|scope| {
+        for _ in 0..args.threads.max(1) {
+            scope.spawn(|| {
+                loop {
+                    let index = next.fetch_add(1, Ordering::Relaxed);
+                    if index >= seeds || until.is_some_and(|until| begun.elapsed() >= until) {
+                        return;
+                    }
+                    let seed = args.from.saturating_add(index);
+                    let report = rejoin_sim::directory::run::play(seed, false, None);
+                    let Ok(mut guard) = total.lock() else { return };
+                    let (tally, told) = &mut *guard;
+                    tally.add(report);
+                    if tally.failed.len() >= 3 {
+                        next.store(u64::MAX / 2, Ordering::Relaxed);
+                        return;
+                    }
+                    if told.elapsed() >= Duration::from_secs(5) {
+                        *told = Instant::now();
+                        eprintln!("{:>5} s  {}", begun.elapsed().as_secs(), tally.line());
+                    }
+                }
+            });
+        }
+    });
+    let demand = args.marks.unwrap_or(args.seconds.is_some_and(|seconds| seconds >= 60));
+    match total.into_inner() {
+        Ok((tally, _)) => tally.tell(demand),
+        Err(_) => ExitCode::FAILURE,
+    }
 }
 
 fn print_marks(hits: &BTreeMap<Mark, u64>, all: bool) -> usize {

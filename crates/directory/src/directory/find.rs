@@ -8,7 +8,7 @@ use rejoin_core::time::Time;
 
 use super::{Directory, DirectoryOutput};
 use crate::command::{Answer, Target};
-use crate::game::GameView;
+use crate::game::{GameView, Standing};
 use crate::mark::{Mark, hit};
 use crate::print::Print;
 use crate::refusal::{Refusal, What};
@@ -18,8 +18,14 @@ use crate::search::subscription::{News, Subscription};
 use crate::search::{CutCause, Filter, Page, SearchRequest, Sort, cursor};
 
 impl Directory {
-    /// A Game's committed state.
+    /// A Game's committed state. How its host stands is no part of that, and bad news is shown at
+    /// once, however late the commit is.
     pub(super) fn seen(&mut self, now: Time, game: Arc<GameView>) {
+        let standing = self.games.get(&game.id).map(|game| game.standing());
+        let game = match standing.filter(|standing| *standing != Standing::Present) {
+            Some(standing) => Arc::new(GameView { standing, ..GameView::clone(&game) }),
+            None => game,
+        };
         if game.status.is_over() {
             self.intended.remove(&(game.host, game.id));
         }
@@ -33,6 +39,15 @@ impl Directory {
         let old = shelf.put(game.clone());
         let new = game.is_listed().then_some(&game);
         self.spread(now, fleet, game.id, old.as_ref(), new);
+    }
+
+    /// The host of a Game does not stand well.
+    pub(super) fn hide(&mut self, now: Time, id: GameId) {
+        let fleet = self.games.get(&id).map(|game| game.fleet().to_owned());
+        let shelf = fleet.and_then(|fleet| self.shelves.get(&fleet));
+        if let Some(game) = shelf.and_then(|shelf| shelf.listed().get(&id)).cloned() {
+            self.seen(now, game);
+        }
     }
 
     pub(super) fn unlist(&mut self, now: Time, fleet: &str, game: GameId) {

@@ -41,6 +41,7 @@ impl Directory {
             }
             Effect::Event(event) => self.push(DirectoryOutput::Event(event)),
             Effect::Seen(game) => self.seen(now.time, game),
+            Effect::Hidden(game) => self.hide(now.time, game),
             Effect::ToGame(game, mail) => self.tell_game(now, game, GameInput::Mail(mail)),
             Effect::ToHost(host, mail) => self.mail_host(now, host, mail),
             Effect::ToQueue(queue, mail) => self.mail_queue(now, queue, mail),
@@ -158,7 +159,7 @@ impl Directory {
         match scope {
             ScopeId::Game(id) => {
                 if let Some(game) = self.games.remove(&id) {
-                    self.unlist(now.time, &game.view().spec.fleet, id);
+                    self.unlist(now.time, game.fleet(), id);
                 }
             }
             ScopeId::Host(id) => {

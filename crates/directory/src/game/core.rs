@@ -201,6 +201,14 @@ impl GameCore {
         })
     }
 
+    pub(crate) fn fleet(&self) -> &str {
+        &self.spec.fleet
+    }
+
+    pub(crate) fn standing(&self) -> Standing {
+        self.standing
+    }
+
     pub(crate) fn host(&self) -> HostId {
         self.host
     }

@@ -61,6 +61,9 @@ impl GameCore {
                 if number > self.standing_number && self.standing != standing {
                     self.is_changed = true;
                     self.standing = standing;
+                    if standing != Standing::Present {
+                        self.gate.at_once(Effect::Hidden(self.id));
+                    }
                 }
                 self.standing_number = self.standing_number.max(number);
             }

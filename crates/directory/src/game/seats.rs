@@ -9,6 +9,7 @@ use rejoin_core::time::{Time, WallTime};
 use super::seat::{Guest, Holder, Seat, SeatEnd, SeatState};
 use crate::mark::{Mark, hit};
 use crate::moment::Moment;
+use crate::planted::{Bug, is_armed};
 use crate::print::Print;
 use crate::refusal::{Refusal, What};
 
@@ -48,6 +49,7 @@ impl Seats {
         key: &str,
         until: WallTime,
     ) -> Result<Vec<SeatId>, Refusal> {
+        let capacity = capacity + u32::from(is_armed(Bug::OneSeatTooMany));
         let free = capacity.saturating_sub(self.taken());
         if party.len() > free as usize || ids.len() < party.len() {
             hit(Mark::GameFull);

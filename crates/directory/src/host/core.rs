@@ -17,6 +17,7 @@ use crate::game::{EndCause, GameView, Standing};
 use crate::gate::Gate;
 use crate::limits;
 use crate::mark::{Mark, hit};
+use crate::planted::{Bug, is_armed};
 use crate::refusal::{Refusal, What};
 
 /// What a host is given.
@@ -376,6 +377,9 @@ impl HostCore {
     }
 
     fn release(&mut self, game: GameId) {
+        if is_armed(Bug::HostNotReleased) {
+            return;
+        }
         if !self.is_over() {
             self.order(HostOrder::DestroyEnd(game));
         }

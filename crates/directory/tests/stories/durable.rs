@@ -115,3 +115,17 @@ fn the_end_of_a_game_survives_a_crash_at_any_commit() {
         assert_eq!(desk.view(game).status, Status::Terminated);
     }
 }
+
+#[test]
+fn a_game_whose_host_is_gone_is_hidden_though_the_store_is_slow() {
+    let mut desk = Desk::new();
+    let host = desk.host("a");
+    let game = desk.game(host, "k");
+    desk.slow_store();
+    let (guests, key) = (guests(&["ann"]), String::new());
+    desk.send(Command::Reserve { game, guests, key, hold: None });
+    desk.leave(host);
+    assert_eq!(desk.search("", "").unwrap().games, []);
+    desk.commit_some(1);
+    assert_eq!(desk.search("", "").unwrap().games, [], "what is committed later shows no ghost");
+}

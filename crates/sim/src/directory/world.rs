@@ -1,0 +1,513 @@
+//! The world of a seed: one clock, one queue of events, a directory that lives and dies, and
+//! everybody around it.
+
+use std::collections::BTreeMap;
+
+use rejoin_core::id::{OwnerEpoch, Revision};
+use rejoin_core::scope::ScopeId;
+use rejoin_core::time::{Time, WallTime};
+use rejoin_directory::catalogue::{AliasSpec, FleetSpec, Route};
+use rejoin_directory::queue::{Destination, LatencyPolicy, PlacementEnd, QueueSpec};
+use rejoin_directory::{
+    Answer, Command, Directory, DirectoryInput, DirectoryOutput, Event as Told, Recovered, Refusal,
+};
+use rejoin_testkit::parts::queue::Queue;
+use rejoin_testkit::parts::rng::Rng;
+
+use super::Event;
+use super::books::Books;
+use super::client::Recent;
+use super::knobs::Knobs;
+use super::onlooker::Follower;
+use super::process::Process;
+use crate::disk::{Commit, Disk};
+
+/// The fleets of every world.
+pub const FLEETS: &[&str] = &["fleet-a", "fleet-b"];
+/// Their locations.
+pub const LOCATIONS: &[&str] = &["east", "west"];
+/// The queues of every world.
+pub const QUEUES: &[&str] = &["near", "any"];
+
+/// How often in a row the directory may do what is due and have more due at the same instant.
+const IN_VAIN_MAX: u32 = 10;
+const EPOCH_MS: u64 = 1_700_000_000_000;
+
+/// What an answer is for.
+#[derive(Clone, Debug)]
+pub enum Purpose {
+    /// The world is being set up, or looked at in the end.
+    Own,
+    /// A process registers.
+    Register(usize),
+    /// A client looks for a Game.
+    Search(usize),
+    /// Somebody looks at a listing.
+    Look,
+    /// A subscription.
+    Subscribe,
+    /// A client asks for seats.
+    Reserve(usize, rejoin_core::id::GameId),
+    /// Somebody looks at the seats of a Game.
+    Seats(rejoin_core::id::GameId),
+    /// A step with a seat.
+    Claim(usize),
+    /// A step with a seat.
+    Confirm(usize),
+    /// A step with a seat.
+    Abandon(usize),
+    /// A step with a seat.
+    Complete(usize),
+    /// A step with a seat.
+    Release(usize),
+    /// A step with a seat.
+    Extend(usize),
+    /// A step with a seat, by its host.
+    Accept(usize),
+    /// A step with a seat, by its host.
+    Remove(usize),
+    /// A Game is made.
+    Create,
+    /// A placement is started.
+    Place(usize),
+    /// A key comes with another request: it must be refused.
+    Other,
+    /// A seat is used by somebody else.
+    Cheat,
+    /// Anything.
+    Whatever,
+}
+
+/// Everything there is.
+pub struct World {
+    /// The one source of chance.
+    pub rng: Rng,
+    /// What the seed decided in advance.
+    pub knobs: Knobs,
+    /// Microseconds since the beginning.
+    pub now: u64,
+    /// What is planned.
+    pub queue: Queue<Event>,
+    /// The directory; none while it is down.
+    pub directory: Option<Directory>,
+    /// What survives.
+    pub disk: Disk,
+    /// Which life of the directory this is.
+    pub life: u64,
+    boot_at: u64,
+    wake_at: Option<u64>,
+    /// How often in a row it was woken and wanted to be woken again at once.
+    in_vain: u32,
+    /// Outputs until it dies.
+    crash_in: Option<u64>,
+    /// Processes.
+    pub processes: Vec<Process>,
+    /// What everybody was told.
+    pub books: Books,
+    /// A subscriber.
+    pub follower: Follower,
+    /// Requests with keys.
+    pub recent: Vec<Recent>,
+    asked: BTreeMap<u64, Purpose>,
+    tickets: u64,
+    /// Keys given out.
+    pub keys: u64,
+    /// Sessions given out.
+    pub sessions: u64,
+    /// No more faults.
+    pub is_calm: bool,
+    /// Events so far.
+    pub steps: u64,
+    /// Crashes so far.
+    pub crashes: u64,
+    /// Answers so far.
+    pub answers: u64,
+    own: Option<Result<Answer, Refusal>>,
+    /// What has happened, as a hash.
+    pub trace: blake3::Hasher,
+    /// What has happened, in words, if somebody wants to read it.
+    pub story: Option<Vec<String>>,
+}
+
+impl World {
+    /// The world of a seed, before anything has happened.
+    #[must_use]
+    pub fn new(seed: u64) -> Self {
+        let mut rng = Rng::new(seed);
+        let knobs = Knobs::draw(&mut rng);
+        let disk = if knobs.has_engine { Disk::with_engine() } else { Disk::default() };
+        Self {
+            rng,
+            now: 0,
+            queue: Queue::default(),
+            directory: None,
+            disk,
+            life: 0,
+            boot_at: 0,
+            wake_at: None,
+            in_vain: 0,
+            crash_in: None,
+            processes: (0..knobs.processes).map(Process::new).collect(),
+            books: Books::default(),
+            follower: Follower::default(),
+            recent: Vec::new(),
+            asked: BTreeMap::new(),
+            tickets: 0,
+            keys: 0,
+            sessions: 0,
+            is_calm: false,
+            steps: 0,
+            crashes: 0,
+            answers: 0,
+            own: None,
+            trace: blake3::Hasher::new(),
+            story: None,
+            knobs,
+        }
+    }
+
+    /// Fleets, aliases and queues are made, then everybody begins.
+    pub fn begin(&mut self) {
+        self.boot();
+        for name in FLEETS {
+            let fleet = FleetSpec {
+                name: (*name).to_owned(),
+                locations: LOCATIONS.iter().map(|it| (*it).to_owned()).collect(),
+                indexed: vec!["mode".to_owned()],
+            };
+            self.ask_own(Command::PutFleet(fleet));
+        }
+        let routes = [
+            ("live", Route::Fleet(FLEETS[0].to_owned())),
+            ("closed", Route::Terminal("closed".to_owned())),
+        ];
+        for (name, route) in routes {
+            self.ask_own(Command::PutAlias(AliasSpec { name: name.to_owned(), route }));
+        }
+        for name in QUEUES {
+            let to = |fleet: &&str| Destination { fleet: (*fleet).to_owned(), location: None };
+            let lasts = Some(std::time::Duration::from_secs(3));
+            let near = LatencyPolicy { max_ms: 50, lasts };
+            let far = LatencyPolicy { max_ms: 500, lasts: None };
+            let spec = QueueSpec {
+                name: (*name).to_owned(),
+                timeout: std::time::Duration::from_secs(self.rng.range(10, 40)),
+                destinations: FLEETS.iter().map(to).collect(),
+                latency: if *name == "near" { vec![near, far] } else { Vec::new() },
+                ..QueueSpec::default()
+            };
+            self.ask_own(Command::PutQueue(spec));
+        }
+        for client in 0..self.knobs.clients {
+            self.plan_soon(Event::Client(client));
+        }
+        for process in 0..self.processes.len() {
+            self.plan_soon(Event::Process(process));
+        }
+        self.plan_soon(Event::Look);
+        self.plan(self.knobs.fault_every_us, Event::Fault);
+    }
+
+    fn plan_soon(&mut self, event: Event) {
+        let soon = self.rng.below(2_000_000);
+        self.plan(soon, event);
+    }
+
+    /// Plans an event in a while.
+    pub fn plan(&mut self, while_us: u64, event: Event) {
+        self.queue.push(self.now + while_us, event);
+    }
+
+    /// People's clock.
+    #[must_use]
+    pub fn wall_ms(&self) -> u64 {
+        EPOCH_MS + self.now / 1_000
+    }
+
+    /// One event; false when there is none.
+    pub fn step(&mut self) -> bool {
+        let Some((at, _, event)) = self.queue.pop() else { return false };
+        self.now = self.now.max(at);
+        self.steps += 1;
+        self.tell(|| format!("{event:?}"));
+        match event {
+            Event::Client(client) => self.client_acts(client),
+            Event::Process(process) => self.process_acts(process),
+            Event::Order { process, lease, order } => self.obey(process, lease, order),
+            Event::Input(input) => self.give(*input),
+            Event::Look => self.look(),
+            Event::Committed { life, scope, owner, revision } if life == self.life => {
+                self.committed(scope, owner, revision);
+            }
+            Event::Wake { life } if life == self.life && self.wake_at == Some(self.now) => {
+                self.wake_at = None;
+                self.wake();
+            }
+            Event::Committed { .. } | Event::Wake { .. } => {}
+            Event::Fault => self.fault(),
+            Event::Boot => self.boot(),
+        }
+        true
+    }
+
+    /// Notes something for the trace, and for whoever reads the story.
+    pub fn tell(&mut self, what: impl FnOnce() -> String) {
+        let line = what();
+        self.trace.update(&self.now.to_le_bytes());
+        self.trace.update(line.as_bytes());
+        if let Some(story) = &mut self.story {
+            story.push(format!("{:>12} {line}", self.now));
+        }
+    }
+
+    /// A ticket for an answer.
+    pub fn ticket(&mut self, purpose: Purpose) -> u64 {
+        self.tickets += 1;
+        self.asked.insert(self.tickets, purpose);
+        self.tickets
+    }
+
+    /// Asks the directory, which takes a moment.
+    pub fn ask(&mut self, purpose: Purpose, command: Command) {
+        let ticket = self.ticket(purpose);
+        self.post(DirectoryInput::Command { ticket, command });
+    }
+
+    /// Sends something to the directory.
+    pub fn post(&mut self, input: DirectoryInput) {
+        let while_us = self.rng.range(10, 5_000);
+        self.plan(while_us, Event::Input(Box::new(input)));
+    }
+
+    /// Asks and waits for the answer, while the world goes on.
+    pub fn ask_own(&mut self, command: Command) -> Option<Result<Answer, Refusal>> {
+        self.own = None;
+        self.ask(Purpose::Own, command);
+        while self.own.is_none() && self.step() {}
+        self.own.take()
+    }
+
+    /// Wakes the directory, which must not want to be woken for ever at one instant.
+    fn wake(&mut self) {
+        self.give(DirectoryInput::Wake);
+        self.in_vain = if self.wake_at == Some(self.now) { self.in_vain + 1 } else { 0 };
+        if self.in_vain > IN_VAIN_MAX {
+            self.books.fail("goes-to-sleep", format!("{} times at once", self.in_vain));
+        }
+    }
+
+    fn give(&mut self, input: DirectoryInput) {
+        let time = Time(self.now - self.boot_at);
+        let Some(directory) = &mut self.directory else { return };
+        directory.handle(time, input);
+        self.drain();
+    }
+
+    /// Carries out what the directory decided; it may die between any two outputs.
+    fn drain(&mut self) {
+        loop {
+            let Some(output) = self.directory.as_mut().and_then(Directory::next_output) else {
+                break;
+            };
+            if let Some(left) = &mut self.crash_in {
+                if *left == 0 {
+                    return self.crash();
+                }
+                *left -= 1;
+            }
+            self.tell(|| format!("  {output:?}"));
+            self.carry(output);
+        }
+        let deadline = self.directory.as_ref().and_then(Directory::next_deadline);
+        let Some(at) = deadline.map(|at| self.boot_at.saturating_add(at.0).max(self.now)) else {
+            return;
+        };
+        if self.wake_at.is_none_or(|known| at < known) {
+            self.wake_at = Some(at);
+            self.queue.push(at, Event::Wake { life: self.life });
+        }
+    }
+
+    fn carry(&mut self, output: DirectoryOutput) {
+        match output {
+            DirectoryOutput::Commit(batch) => {
+                let (scope, owner, revision) = (batch.scope, batch.owner, batch.revision);
+                let at = self.disk.submit(self.now, batch, self.knobs.commit_us, &mut self.rng);
+                let life = self.life;
+                self.queue.push(at, Event::Committed { life, scope, owner, revision });
+            }
+            DirectoryOutput::Answer { ticket, outcome } => match self.asked.remove(&ticket) {
+                Some(purpose) => self.answered(purpose, *outcome),
+                None => self.books.fail("answered", format!("{ticket} twice: {outcome:?}")),
+            },
+            DirectoryOutput::ToHost { host, lease, order } => {
+                let process = self.processes.iter().position(|process| process.host == host);
+                let Some(process) = process else { return };
+                let while_us = self.rng.range(10, 5_000);
+                self.plan(while_us, Event::Order { process, lease, order });
+            }
+            DirectoryOutput::News { subscription, news } => self.hear(subscription, &news),
+            DirectoryOutput::Cut { subscription, .. } => {
+                if self.follower.id == Some(subscription) {
+                    self.follower = Follower::default();
+                }
+            }
+            DirectoryOutput::Event(event) => self.heard(event),
+        }
+    }
+
+    fn heard(&mut self, event: Told) {
+        match event {
+            Told::GameEnded(game, cause) => self.books.game_ended(game, cause),
+            Told::PlacementEnded { queue, placement, end } => {
+                if let PlacementEnd::Fulfilled { game, seats } = &end {
+                    for (player, seat) in seats {
+                        if !self.books.visits.iter().any(|visit| visit.seat == *seat) {
+                            self.enter(0, *game, *seat, player.clone(), 0, false);
+                        }
+                    }
+                }
+                self.books.placement_ended(queue, placement, end);
+            }
+            _ => {}
+        }
+    }
+
+    fn answered(&mut self, purpose: Purpose, outcome: Result<Answer, Refusal>) {
+        self.answers += 1;
+        match &outcome {
+            Ok(Answer::Game(game)) => self.books.game_told(game),
+            Ok(Answer::Placement(view)) => self.books.placement_told(view),
+            Ok(Answer::Page(page)) => {
+                page.games.iter().for_each(|game| self.books.game_told(game));
+                self.check_listing(&page.games);
+            }
+            _ => {}
+        }
+        match (purpose, outcome) {
+            (Purpose::Own, outcome) => self.own = Some(outcome),
+            (Purpose::Register(index), outcome) => self.registered(index, outcome),
+            (Purpose::Subscribe, outcome) => self.subscribed(outcome),
+            (Purpose::Search(client), Ok(Answer::Page(page))) if !page.games.is_empty() => {
+                let game = self.rng.pick(&page.games).id;
+                self.reserve(client, game);
+            }
+            (Purpose::Reserve(client, game), Ok(Answer::Seats(seats))) => {
+                self.seats_promised(client, game, &seats);
+            }
+            (Purpose::Seats(game), Ok(Answer::Seats(seats))) => {
+                let wall = self.wall_ms();
+                self.books.check_seats(game, &seats, wall);
+            }
+            (Purpose::Other, Ok(answer)) => {
+                // Only one that was not heard before, or is forgotten, may be taken.
+                let is_new = !matches!(answer, Answer::Game(_) | Answer::Placement(_));
+                if !is_new && self.crashes == 0 && self.knobs.config.uncommitted_max > 30 {
+                    self.tell(|| format!("another request took the key: {answer:?}"));
+                }
+            }
+            (purpose, outcome) => self.visit_answered(&purpose, &outcome),
+        }
+    }
+
+    fn committed(&mut self, scope: ScopeId, owner: OwnerEpoch, revision: Revision) {
+        match self.disk.commit(self.now, scope, owner, revision) {
+            Commit::Done => self.give(DirectoryInput::Committed(scope, revision)),
+            Commit::Nothing => {}
+            Commit::Full => {
+                let wait = self.disk.full_until - self.now + self.rng.below(300_000);
+                let life = self.life;
+                self.plan(wait, Event::Committed { life, scope, owner, revision });
+            }
+        }
+    }
+
+    fn fault(&mut self) {
+        if self.is_calm {
+            return;
+        }
+        let next = self.rng.below(2 * self.knobs.fault_every_us) + 1;
+        self.plan(next, Event::Fault);
+        let process = self.rng.below(self.processes.len() as u64) as usize;
+        match self.rng.below(10) {
+            0..3 => self.crash_in = Some(self.rng.below(40)),
+            3..5 => self.unlink(process, true),
+            5..8 => self.unlink(process, false),
+            8 => {
+                self.disk.stalled_until = self.now + self.rng.range(100_000, 3_000_000);
+                self.disk.strike("the disk stalled");
+            }
+            _ => {
+                self.disk.full_until = self.now + self.rng.range(100_000, 3_000_000);
+                self.disk.strike("the disk was full");
+            }
+        }
+    }
+
+    /// The directory is gone, and everything that was on its way.
+    fn crash(&mut self) {
+        self.tell(|| "crash".to_owned());
+        self.crashes += 1;
+        self.directory = None;
+        self.crash_in = None;
+        self.wake_at = None;
+        self.queue.forget_servers();
+        self.disk.crash(&mut self.rng);
+        self.follower = Follower::default();
+        self.asked.clear();
+        for visit in &mut self.books.visits {
+            visit.is_waiting = false;
+        }
+        for process in &mut self.processes {
+            process.is_waiting = false;
+            process.is_ready = false;
+            if process.lease.take().is_some() {
+                process.gone_at = self.now;
+            }
+        }
+        let while_us = self.rng.below(8_000_000);
+        self.plan(while_us, Event::Boot);
+    }
+
+    /// The directory starts from what the disk holds. It may die again while it does.
+    fn boot(&mut self) {
+        self.life += 1;
+        self.boot_at = self.now;
+        let catalogue = self.disk.open(ScopeId::Catalogue, &mut self.rng).expect("it does not rot");
+        let mut recovered = Recovered { catalogue, ..Recovered::default() };
+        for scope in self.disk.scopes() {
+            let Ok(opened) = self.disk.open(scope, &mut self.rng) else { continue };
+            match scope {
+                ScopeId::Game(id) => recovered.games.push((id, opened)),
+                ScopeId::Host(id) => recovered.hosts.push((id, opened)),
+                ScopeId::Queue(id) => recovered.queues.push((id, opened)),
+                // Opened just now; a second opening would shut the first one out.
+                _ => recovered.catalogue = opened,
+            }
+        }
+        let (wall, seed) = (WallTime(self.wall_ms()), self.rng.seed());
+        let config = self.knobs.config.clone();
+        match Directory::open(Time::ZERO, wall, config, seed, recovered) {
+            Ok((directory, damaged)) => {
+                if let Some((scope, why)) = damaged.first() {
+                    self.books.fail("seat-kept", format!("{scope:?} cannot be read: {why}"));
+                }
+                self.directory = Some(directory);
+            }
+            Err(why) => return self.books.fail("seat-kept", format!("no catalogue: {why}")),
+        }
+        if !self.is_calm && self.rng.per_mille(100) {
+            self.crash_in = Some(self.rng.below(10));
+        }
+        self.drain();
+    }
+
+    /// No more faults: everybody finishes, and nobody begins anything.
+    pub fn calm(&mut self) {
+        self.is_calm = true;
+        self.crash_in = None;
+        self.follower.is_reading = true;
+        self.disk.stalled_until = 0;
+        self.disk.full_until = 0;
+    }
+}
