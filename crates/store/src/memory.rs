@@ -170,19 +170,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rows_that_nobody_reads_are_judged_and_not_kept() {
+    fn what_nobody_will_read_is_not_kept() {
         let mut store = Memory::unread();
         let row = Change::Put(Bytes::from_static(b"key"), Bytes::from_static(b"value"));
-        for (scope, kept) in [(ScopeId::Session(SessionId(1)), 0), (ScopeId::Zone(ZoneId(1)), 1)] {
-            let owner = store.open_scope(scope).owner;
-            let changes = vec![row.clone()];
+        let (session, zone) = (ScopeId::Session(SessionId(1)), ScopeId::Zone(ZoneId(1)));
+        for scope in [session, zone] {
+            let (owner, changes) = (OwnerEpoch(0), vec![row.clone()]);
             let batch = Batch { scope, owner, revision: Revision(1), changes, delete_scope: false };
-            let later = Batch { revision: Revision(3), ..batch.clone() };
-            let outcomes = store.commit(&[batch, later]);
-            assert_eq!(outcomes[0], Outcome::Committed);
-            assert_ne!(outcomes[1], Outcome::Committed);
-            let opened = store.open_scope(scope);
-            assert_eq!((opened.rows.len(), opened.revision), (kept, Revision(1)));
+            assert_eq!(store.apply(&batch), Outcome::Committed);
         }
+        assert_eq!(store.scopes(None).unwrap(), [zone]);
+        assert_eq!(store.size().0, 1);
     }
 }
