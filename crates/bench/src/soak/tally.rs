@@ -14,10 +14,10 @@ use crate::machine;
 use crate::report::lines;
 
 const MIB: f64 = 1_048_576.0;
-/// Memory is flat when the last quarter is at most this much above the second; before both all
-/// buffers have grown to what they need.
-const FLAT_RATIO: f64 = 1.10;
-const FLAT_MIB: f64 = 4.0;
+/// Memory is flat when the last quarter is at most this much above the third; before both all buffers
+/// have grown to what they need.
+const FLAT_RATIO: f64 = 1.02;
+const FLAT_MIB: f64 = 0.5;
 /// Below this the quarters are too short to tell anything.
 const FLAT_SAMPLES: usize = 120;
 
@@ -211,7 +211,7 @@ fn is_flat(samples: &[(f64, f64)]) -> Option<bool> {
         values.sort_by(f64::total_cmp);
         values[values.len() / 2]
     };
-    let early = middle(&samples[quarter..2 * quarter]);
+    let early = middle(&samples[2 * quarter..3 * quarter]);
     let late = middle(&samples[3 * quarter..]);
     Some(late <= early * FLAT_RATIO + FLAT_MIB)
 }
@@ -227,6 +227,8 @@ mod tests {
         };
         assert_eq!(is_flat(&grown(0.0)), Some(true));
         assert_eq!(is_flat(&grown(1.0)), Some(false));
+        // Little, but for ever.
+        assert_eq!(is_flat(&grown(0.03)), Some(false));
         assert_eq!(is_flat(&grown(1.0)[..100]), None);
     }
 }

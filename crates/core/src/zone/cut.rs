@@ -32,6 +32,9 @@ use crate::time::{Time, micros};
 #[derive(Debug, Default)]
 pub(crate) struct Saver {
     cuts: u32,
+    /// Bytes of the last whole cut, and of those since.
+    whole_bytes: usize,
+    bytes_since: usize,
     snapshot: Option<blake3::Hash>,
     pub next_save: Option<Time>,
     /// The next cut deletes the scope.
@@ -43,6 +46,32 @@ type SaveOutcome = Result<Option<(Bytes, blake3::Hash)>, Panicked>;
 
 /// The game panicked while it was saved.
 struct Panicked;
+
+/// Cuts that are smaller than this together are not worth a whole one.
+const COMPACTION_BYTES_MIN: usize = 64 << 10;
+
+impl Saver {
+    /// Whether everything is to be written afresh: after so many cuts, or when what changed has
+    /// become more than what there is.
+    fn is_compaction_due(&self, cuts_max: u32) -> bool {
+        self.cuts.is_multiple_of(cuts_max.max(1))
+            || self.bytes_since > self.whole_bytes.max(COMPACTION_BYTES_MIN)
+    }
+
+    fn count(&mut self, changes: &[Change], is_base: bool) {
+        let sizes = changes.iter().map(|change| match change {
+            Change::Put(key, value) => key.len() + value.len(),
+            Change::Delete(key) | Change::DeletePrefix(key) => key.len(),
+        });
+        let bytes: usize = sizes.sum();
+        if is_base {
+            (self.cuts, self.whole_bytes, self.bytes_since) = (1, bytes, 0);
+        } else {
+            self.cuts = self.cuts.wrapping_add(1);
+            self.bytes_since += bytes;
+        }
+    }
+}
 
 impl<Z: Zone> ZoneCore<Z> {
     pub(crate) fn committed(&mut self, revision: Revision) {
@@ -104,7 +133,7 @@ impl<Z: Zone> ZoneCore<Z> {
     fn cut(&mut self, now: Time, saved: Option<SaveOutcome>) {
         self.acknowledge_cut();
         self.out.end_step(true);
-        let is_base = self.saver.cuts.is_multiple_of(self.room.config.cuts_per_compaction.max(1));
+        let is_base = self.saver.is_compaction_due(self.room.config.cuts_per_compaction);
         let revision = self.out.submit();
         let changes = if self.saver.deleting {
             vec![Change::DeletePrefix(Bytes::new())]
@@ -112,7 +141,7 @@ impl<Z: Zone> ZoneCore<Z> {
             let Some(cut) = self.describe(now, is_base, saved) else { return };
             row::changes(revision.0, &cut, is_base)
         };
-        self.saver.cuts = self.saver.cuts.wrapping_add(1);
+        self.saver.count(&changes, is_base);
         let batch = Batch {
             scope: ScopeId::Zone(self.room.id),
             owner: self.room.owner,

@@ -447,3 +447,20 @@ fn a_full_disk_stops_a_durable_zone_and_its_members_are_told() {
     );
     desk.assert_plays("ann");
 }
+
+#[test]
+fn what_a_zone_has_written_is_bounded_by_what_it_holds() {
+    let mut desk = Desk::with_plaza(&["ann"]);
+    let zone = desk.zones.keys().copied().next().expect("a zone");
+    let held = |desk: &Desk| -> usize {
+        let rows = desk.store.rows(ScopeId::Zone(zone));
+        rows.iter().map(|(key, value)| key.len() + value.len()).sum()
+    };
+    // The game remembers all of it, so each cut is as large as everything said so far.
+    for number in 1..=100_usize {
+        desk.say("ann", &format!("note {}", "x".repeat(2_000)));
+        desk.hush();
+        let most = 4 * 2_100 * number + 2 * 64 * 1_024;
+        assert!(held(&desk) <= most, "{} bytes after {number} messages", held(&desk));
+    }
+}
