@@ -21,13 +21,14 @@ public sealed class Rejoin {
     readonly Random chance = new Random();
     readonly SemaphoreSlim turn = new SemaphoreSlim(1); // one frame is sent or taken at a time
     ClientWebSocket socket;
+    byte[] buffer = new byte[1 << 16];
     bool isLive, wasLive, isOver;
     string ticket, code, leg = "0"; // the ticket leads back to the session
     ulong seq, number; int waitMs; // the last number heard in this leg; the last one given to a send
     readonly List<KeyValuePair<ulong, string>> sends = new List<KeyValuePair<ulong, string>>();
 
     public Rejoin(string url) { this.url = new Uri(url); } // ws://host:port/play
-    public Task<bool> Join(string kind, string name) => Up($"\"join\":{{\"kind\":\"{kind}\",\"name\":\"{name}\",\"create\":true}}");
+    public Task<bool> Join(string kind, string name) => Up($"\"join\":{{\"kind\":{Quote(kind)},\"name\":{Quote(name)},\"create\":true}}");
     public Task<bool> Say(string text) => Up($"\"message\":{{\"payload\":\"{Convert.ToBase64String(Encoding.UTF8.GetBytes(text))}\"}}");
 
     /// Comes back until the server says that it is over; gives the reason.
@@ -38,7 +39,7 @@ public sealed class Rejoin {
             using (socket = new ClientWebSocket()) {
                 socket.Options.AddSubProtocol("rejoin.v1.json");
                 try {
-                    await socket.ConnectAsync(url, CancellationToken.None);
+                    using (var patience = new CancellationTokenSource(10000)) await socket.ConnectAsync(url, patience.Token);
                     while (socket.State == WebSocketState.Open) await Take(await Read());
                 } catch (Exception) { } // it could not be reached, or is gone: it is tried again
                 await turn.WaitAsync();
@@ -49,10 +50,10 @@ public sealed class Rejoin {
         }
         return code;
     }
-    async Task<bool> Up(string body) { // false: too much waits already
+    async Task<bool> Up(string body) { // false: there is no session yet, or too much waits already
         await turn.WaitAsync();
         try {
-            if (sends.Count >= 128) return false;
+            if (ticket == null || sends.Count >= 128) return false;
             sends.Add(new KeyValuePair<ulong, string>(++number, $"{{\"up\":{{\"seq\":\"{number}\",{body}}}}}"));
             if (isLive) await Put(sends.Last().Value);
         } catch (Exception) { isLive = false; } // the connection is gone; it is sent again on the next one
@@ -62,16 +63,18 @@ public sealed class Rejoin {
     Task Put(string frame) => socket.SendAsync(new ArraySegment<byte>(Encoding.UTF8.GetBytes(frame)), WebSocketMessageType.Text, true, CancellationToken.None);
     Task Ack() => Put($"{{\"ack\":{{\"leg\":\"{leg}\",\"seq\":\"{seq}\"}}}}");
     async Task<XElement> Read() {
-        var (buffer, length) = (new byte[1 << 18], 0);
-        for (;;) {
-            var silence = new CancellationTokenSource(12500); // two and a half heartbeats
-            var got = await socket.ReceiveAsync(new ArraySegment<byte>(buffer, length, buffer.Length - length), silence.Token);
+        for (var length = 0;;) {
+            if (length == buffer.Length) Array.Resize(ref buffer, 2 * length);
+            WebSocketReceiveResult got;
+            using (var silence = new CancellationTokenSource(12500)) // two and a half heartbeats
+                got = await socket.ReceiveAsync(new ArraySegment<byte>(buffer, length, buffer.Length - length), silence.Token);
             length += got.Count;
             if (got.MessageType == WebSocketMessageType.Close) throw new WebSocketException("it was closed");
-            if (got.EndOfMessage) break;
+            if (got.EndOfMessage) return Parse(length);
         }
-        return XElement.Load(JsonReaderWriterFactory.CreateJsonReader(buffer, 0, length, XmlDictionaryReaderQuotas.Max)).Elements().First();
     }
+    XElement Parse(int length) => XElement.Load(JsonReaderWriterFactory.CreateJsonReader(buffer, 0, length, XmlDictionaryReaderQuotas.Max)).Elements().First();
+    static string Quote(string text) => "\"" + string.Concat(text.Select(letter => letter < ' ' || letter == '"' || letter == '\\' ? $"\\u{(int)letter:x4}" : $"{letter}")) + "\"";
     static string Text(XElement body, string field, string otherwise = "0") => body.Element(field)?.Value ?? otherwise;
     async Task Take(XElement body) {
         await turn.WaitAsync();

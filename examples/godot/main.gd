@@ -22,7 +22,7 @@ func stopped(code):
 	quit(1)
 func _idle(_delta):
 	player.poll()
-	if not player.ticket.empty() and left > 0 and OS.get_ticks_msec() >= next_at and player.say("%s %d" % [name, said + 1]):
+	if left > 0 and OS.get_ticks_msec() >= next_at and player.say("%s %d" % [name, said + 1]):
 		said += 1
 		left -= 1
 		next_at = OS.get_ticks_msec() + 20

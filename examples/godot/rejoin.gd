@@ -14,11 +14,13 @@ var ticket = {} # what leads back to the session
 var at = ["0", 0] # the leg, and the last number heard in it
 var applied = 0; var sends = [] # the server has so many; these come after them
 
-func _init(address): url = address # ws://host:port/play
+func _init(address): # ws://host:port/play
+	url = address
+	randomize()
 func join(kind, name): return up({"join": {"kind": kind, "name": name, "create": true}})
 func say(text): return up({"message": {"payload": Marshalls.utf8_to_base64(text)}})
-func up(body): # false: too much waits already
-	if sends.size() >= 128: return false
+func up(body): # false: there is no session yet, or too much waits already
+	if ticket.empty() or sends.size() >= 128: return false
 	sends.append(body)
 	body["seq"] = str(applied + sends.size())
 	if is_live: put({"up": body})
