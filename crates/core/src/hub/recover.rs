@@ -64,7 +64,7 @@ impl Hub {
             counts: HubCounts::default(),
             quarantined: recovered.damaged_players.iter().copied().collect(),
         };
-        let damaged = hub.load_sessions(&recovered);
+        let damaged = hub.load_sessions(recovered.sessions);
         for (id, opened) in &recovered.players {
             let row = opened.rows.iter().find(|(key, _)| key == PLAYER_ROW);
             let row =
@@ -89,21 +89,22 @@ impl Hub {
         (hub, damaged)
     }
 
-    fn load_sessions(&mut self, recovered: &Recovered) -> Vec<(SessionId, String)> {
+    /// Takes the rows: with many sessions, room that is given back is room that is used again.
+    fn load_sessions(&mut self, sessions: Vec<(SessionId, Opened)>) -> Vec<(SessionId, String)> {
         let mut damaged = Vec::new();
-        for (id, opened) in &recovered.sessions {
-            match row::load(opened, self.config.outbox) {
+        for (id, opened) in sessions {
+            match row::load(&opened, self.config.outbox) {
                 Ok(mut session) => {
                     hit(Mark::SessionRecovered);
                     if session.serializer == Serializer::Native {
                         session.presence = Presence::Native;
                     }
                     if session.ending.is_none() {
-                        self.by_player.insert((session.player, *id));
+                        self.by_player.insert((session.player, id));
                     }
-                    self.sessions.insert(*id, Box::new(session));
+                    self.sessions.insert(id, Box::new(session));
                 }
-                Err(text) => damaged.push((*id, text)),
+                Err(text) => damaged.push((id, text)),
             }
         }
         damaged
