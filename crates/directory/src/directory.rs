@@ -5,6 +5,7 @@ mod ask;
 mod find;
 mod pick;
 mod recover;
+mod roll;
 mod route;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -16,6 +17,8 @@ use rejoin_core::scope::{Batch, ScopeId};
 use rejoin_core::time::{Time, WallTime};
 
 pub use self::recover::Recovered;
+
+use self::roll::Roll;
 
 use crate::catalogue::Catalogue;
 use crate::command::{Answer, Command};
@@ -126,6 +129,8 @@ pub struct Directory {
     queues: BTreeMap<QueueId, QueueCore>,
     /// Games on their way to a host that has not heard of them yet.
     intended: BTreeSet<(HostId, GameId)>,
+    /// Hosts with room.
+    roll: Roll,
     shelves: BTreeMap<String, Shelf>,
     subscriptions: BTreeMap<u64, Subscription>,
     last_subscription: u64,

@@ -226,7 +226,7 @@ impl Directory {
             return Err(Refusal::NoHost);
         };
         let (origin, party) = (None, Vec::new());
-        self.create_game(now, NewGame { id, spec, print, host: host.host, origin, party });
+        self.create_game(now, NewGame { id, spec, print, host, origin, party });
         self.ask_game(now, ticket, id, Ask::Describe);
         Ok(())
     }

@@ -27,7 +27,7 @@ impl Directory {
             None => game,
         };
         if game.status.is_over() {
-            self.intended.remove(&(game.host, game.id));
+            self.unintend(game.host, game.id);
         }
         let fleet = &game.spec.fleet;
         if !self.shelves.contains_key(fleet) {
