@@ -190,6 +190,10 @@ impl HostCore {
         if self.is_over() || self.gate.is_closed() {
             return self.answer(ticket, Err(Refusal::HostEnded));
         }
+        if self.is_busy() {
+            let outcome = Box::new(Err(Refusal::Busy));
+            return self.gate.at_once(Effect::Answer { ticket, outcome });
+        }
         if self.presence != Presence::Away {
             hit(Mark::HostTakenOver);
             self.order_now(HostOrder::Refused(Refusal::StaleLease));
@@ -230,6 +234,11 @@ impl HostCore {
         }
     }
 
+    /// Too much waits for the store.
+    fn is_busy(&self) -> bool {
+        self.gate.uncommitted() >= self.config.uncommitted_max
+    }
+
     /// A word about one of its Games; about another's it has none.
     fn pass_on(&mut self, game: GameId, word: impl FnOnce(HostId) -> ToGame) {
         if self.games.contains_key(&game) && self.presence == Presence::Present {
@@ -248,7 +257,8 @@ impl HostCore {
         hooks_set: bool,
         running: &[GameId],
     ) {
-        if let Err(refusal) = check_ready(port, &log_paths, hooks_set) {
+        let busy = if self.is_busy() { Err(Refusal::Busy) } else { Ok(()) };
+        if let Err(refusal) = check_ready(port, &log_paths, hooks_set).and(busy) {
             hit(Mark::ReadyRefused);
             return self.order_now(HostOrder::Refused(refusal));
         }

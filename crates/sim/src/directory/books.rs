@@ -1,7 +1,7 @@
 //! What those outside were told, and what must follow from it. Nothing here asks the directory's
 //! code: an oracle that shares a bug with its subject is blind to it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rejoin_core::id::{GameId, QueueId, SeatId};
 use rejoin_directory::game::{EndCause, GameView, Holder, SeatEnd, SeatState, SeatView, Status};
@@ -18,6 +18,8 @@ pub const CHECKERS: &[(&str, &str)] = &[
     ("no-ghost", "no listing shows a game that is over, or whose host is gone for a second"),
     ("news-true", "a subscriber that follows the changes has what a search finds"),
     ("goes-to-sleep", "who is woken does what is due: nobody wakes for ever at one instant"),
+    ("one-effect", "a key that comes again for something else is refused"),
+    ("one-holder", "nobody uses a seat of another, or one that is in use"),
     ("answered", "a request that is heard is answered, once"),
 ];
 
@@ -92,6 +94,8 @@ pub struct Books {
     pub games: BTreeMap<GameId, GameBook>,
     /// Placements.
     pub placements: BTreeMap<(QueueId, String), PlacementBook>,
+    /// Keys of Games and placements that somebody was told of.
+    pub keys: BTreeSet<String>,
     /// What was broken.
     pub found: Vec<Violation>,
 }
@@ -108,6 +112,7 @@ impl Books {
 
     /// A Game, as somebody was told.
     pub fn game_told(&mut self, game: &GameView) {
+        self.keys.insert(game.spec.key.clone());
         let book = self.games.entry(game.id).or_default();
         book.capacity = book.capacity.max(game.spec.capacity);
         if game.reserved + game.active > game.spec.capacity {
@@ -140,6 +145,7 @@ impl Books {
 
     /// A placement, as somebody was told.
     pub fn placement_told(&mut self, view: &PlacementView) {
+        self.keys.insert(view.id.clone());
         let book = self.placements.entry((view.queue, view.id.clone())).or_default();
         book.is_known = true;
         match (&book.end, &view.end) {
@@ -186,14 +192,17 @@ impl Books {
     /// The seats of a Game, as somebody was told.
     pub fn check_seats(&mut self, game: GameId, seats: &[SeatView], wall_ms: u64) {
         // Of a Game that is over only some seats are remembered.
-        if self.games.get(&game).is_some_and(|book| book.end.is_some()) {
+        let is_last = |seat: &SeatView| {
+            matches!(seat.state, SeatState::Ended { how: SeatEnd::GameEnded, .. })
+        };
+        let is_over = self.games.get(&game).is_some_and(|book| book.end.is_some());
+        if is_over || seats.iter().any(is_last) {
             return;
         }
         let sure = self.visits.iter().filter(|it| it.game == game && Self::is_sure(it, wall_ms));
         let lost = sure.filter(|visit| {
             let known = seats.iter().find(|seat| seat.id == visit.seat).map(|seat| seat.state);
             match (visit.stage, known) {
-                (_, Some(SeatState::Ended { how: SeatEnd::GameEnded, .. })) => false,
                 (Stage::Active, Some(SeatState::Active { .. })) => false,
                 (Stage::Active, _) => true,
                 (_, Some(SeatState::Ended { .. }) | None) => true,
