@@ -78,7 +78,7 @@ impl Desk {
         let mut spec = GameSpec {
             key: format!("game-{index}"),
             name: format!("game {}", index % 10_007),
-            capacity: 2 + (index % 30) as u32,
+            capacity: 4 + (index % 30) as u32,
             ..GameSpec::default()
         };
         let pairs = [("mode", format!("mode-{}", index % 20)), ("map", format!("{}", index % 997))];

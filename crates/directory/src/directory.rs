@@ -27,8 +27,9 @@ use crate::effect::Effect;
 use crate::event::Event;
 use crate::game::core::{GameCore, GameInput};
 use crate::host::core::{HostCore, HostInput};
-use crate::host::{HostOrder, HostWord};
+use crate::host::{HostOrder, HostView, HostWord};
 use crate::moment::Moment;
+use crate::queue::QueueSpec;
 use crate::queue::core::{QueueCore, QueueInput};
 use crate::refusal::Refusal;
 use crate::search::shelf::Shelf;
@@ -132,6 +133,9 @@ pub struct Directory {
     /// Hosts with room.
     roll: Roll,
     shelves: BTreeMap<String, Shelf>,
+    /// Hosts and queues as they may be listed.
+    seen_hosts: BTreeMap<HostId, Box<HostView>>,
+    seen_queues: BTreeMap<QueueId, Box<QueueSpec>>,
     subscriptions: BTreeMap<u64, Subscription>,
     last_subscription: u64,
     /// When each part wants to be woken.

@@ -55,6 +55,14 @@ impl Directory {
                 let outcome = self.list_games(&target, after, limit);
                 self.answer(ticket, outcome);
             }
+            Command::ListHosts { target, after, limit } => {
+                let outcome = self.list_hosts(&target, after, limit);
+                self.answer(ticket, outcome);
+            }
+            Command::ListQueues => {
+                let answer = self.list_queues();
+                self.answer(ticket, Ok(answer));
+            }
             Command::Search(request) => {
                 let outcome = self.search(&request).map(crate::Answer::Page);
                 self.answer(ticket, outcome);

@@ -59,6 +59,8 @@ impl Directory {
             intended: BTreeSet::new(),
             roll: Roll::default(),
             shelves: BTreeMap::new(),
+            seen_hosts: BTreeMap::new(),
+            seen_queues: BTreeMap::new(),
             subscriptions: BTreeMap::new(),
             last_subscription: 0,
             alarms: BTreeSet::new(),

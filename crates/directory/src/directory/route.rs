@@ -41,6 +41,8 @@ impl Directory {
             }
             Effect::Event(event) => self.push(DirectoryOutput::Event(event)),
             Effect::Seen(game) => self.seen(now.time, game),
+            Effect::HostSeen(host) => drop(self.seen_hosts.insert(host.id, host)),
+            Effect::QueueSeen(id, queue) => drop(self.seen_queues.insert(id, queue)),
             Effect::Hidden(game) => self.hide(now.time, game),
             Effect::ToGame(game, mail) => self.tell_game(now, game, GameInput::Mail(mail)),
             Effect::ToHost(host, mail) => self.mail_host(now, host, mail),
@@ -168,8 +170,12 @@ impl Directory {
                     self.crews.remove(&(host.registration().fleet.clone(), id));
                 }
                 self.enrol(id);
+                self.seen_hosts.remove(&id);
             }
-            ScopeId::Queue(id) => drop(self.queues.remove(&id)),
+            ScopeId::Queue(id) => {
+                self.queues.remove(&id);
+                self.seen_queues.remove(&id);
+            }
             _ => {}
         }
     }

@@ -77,6 +77,8 @@ pub(crate) struct HostCore {
     /// How often its Games were told how it stands.
     standing_number: u64,
     pub(super) is_dirty: bool,
+    /// What others see of it may have changed, beyond its rows.
+    pub(super) is_changed: bool,
     /// Games whose rows differ from the scope.
     pub(super) dirty_games: Vec<GameId>,
 }
@@ -101,6 +103,7 @@ impl HostCore {
             is_warned: false,
             standing_number: 0,
             is_dirty: false,
+            is_changed: true,
             dirty_games: Vec::new(),
         }
     }
@@ -467,6 +470,7 @@ impl HostCore {
 
     /// Tells its Games how it stands: bad news at once, good news when it is durable.
     pub(super) fn stand_all(&mut self) {
+        self.is_changed = true;
         let games: Vec<GameId> = self.games.keys().copied().collect();
         for game in games {
             self.stand(game);
@@ -504,6 +508,9 @@ impl HostCore {
             return self.gate.settle(Vec::new());
         }
         let changes = super::row::changes(self);
+        if std::mem::take(&mut self.is_changed) || !changes.is_empty() {
+            self.gate.after(Effect::HostSeen(Box::new(self.view())));
+        }
         self.gate.settle(changes);
     }
 }
