@@ -94,7 +94,7 @@ pub struct Books {
     pub games: BTreeMap<GameId, GameBook>,
     /// Placements.
     pub placements: BTreeMap<(QueueId, String), PlacementBook>,
-    /// Keys of Games and placements that somebody was told of.
+    /// Keys of Games and placements that were made as they were first asked for.
     pub keys: BTreeSet<String>,
     /// What was broken.
     pub found: Vec<Violation>,
@@ -112,7 +112,6 @@ impl Books {
 
     /// A Game, as somebody was told.
     pub fn game_told(&mut self, game: &GameView) {
-        self.keys.insert(game.spec.key.clone());
         let book = self.games.entry(game.id).or_default();
         book.capacity = book.capacity.max(game.spec.capacity);
         if game.reserved + game.active > game.spec.capacity {
@@ -145,7 +144,6 @@ impl Books {
 
     /// A placement, as somebody was told.
     pub fn placement_told(&mut self, view: &PlacementView) {
-        self.keys.insert(view.id.clone());
         let book = self.placements.entry((view.queue, view.id.clone())).or_default();
         book.is_known = true;
         match (&book.end, &view.end) {

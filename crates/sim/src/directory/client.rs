@@ -251,7 +251,7 @@ impl World {
         let at = self.rng.below(self.recent.len() as u64) as usize;
         let mut command = self.recent[at].command.clone();
         if !self.rng.per_mille(300) {
-            return self.ask(Purpose::Whatever, command);
+            return self.ask(Purpose::Again, command);
         }
         let purpose = match &mut command {
             Command::Create { spec, .. } => {

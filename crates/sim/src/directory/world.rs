@@ -70,6 +70,8 @@ pub enum Purpose {
     Create,
     /// A placement is started.
     Place(usize),
+    /// A key comes again with its request.
+    Again,
     /// This key comes with another request. If it is known, that must be refused.
     Other(String),
     /// A seat is used by somebody else: that must be refused.
@@ -376,6 +378,13 @@ impl World {
     fn answered(&mut self, purpose: Purpose, outcome: Result<Answer, Refusal>) {
         self.answers += 1;
         let was_known = matches!(&purpose, Purpose::Other(key) if self.books.keys.contains(key));
+        if matches!(purpose, Purpose::Create | Purpose::Place(_) | Purpose::Again) {
+            match &outcome {
+                Ok(Answer::Game(game)) => drop(self.books.keys.insert(game.spec.key.clone())),
+                Ok(Answer::Placement(view)) => drop(self.books.keys.insert(view.id.clone())),
+                _ => {}
+            }
+        }
         match &outcome {
             Ok(Answer::Game(game)) => self.books.game_told(game),
             Ok(Answer::Placement(view)) => self.books.placement_told(view),
