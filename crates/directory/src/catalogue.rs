@@ -134,6 +134,7 @@ impl Catalogue {
     }
 
     fn check_fleet(&self, fleet: &FleetSpec) -> Result<(), Refusal> {
+        self.check_busy()?;
         limits::name("fleet name", &fleet.name)?;
         if !(1..=limits::LOCATIONS_MAX).contains(&fleet.locations.len()) {
             return Err(Refusal::Invalid { field: "locations", must: "1 to 100" });
@@ -185,7 +186,13 @@ impl Catalogue {
         self.end(ticket, outcome, changes);
     }
 
+    fn check_busy(&self) -> Result<(), Refusal> {
+        let is_busy = self.gate.uncommitted() >= self.config.uncommitted_max;
+        if is_busy { Err(Refusal::Busy) } else { Ok(()) }
+    }
+
     fn check_alias(&self, alias: &AliasSpec) -> Result<(), Refusal> {
+        self.check_busy()?;
         limits::name("alias name", &alias.name)?;
         match &alias.route {
             Route::Fleet(fleet) => drop(self.fleet(fleet)?),

@@ -39,8 +39,19 @@ pub enum Command {
     DeleteQueue(String),
     /// Registers a host, or takes it over.
     Register(Registration),
+    /// All queues.
+    ListQueues,
     /// A host.
     DescribeHost(HostId),
+    /// All hosts of a fleet, by id.
+    ListHosts {
+        /// Whose.
+        target: Target,
+        /// Those above this id.
+        after: Option<HostId>,
+        /// At most so many.
+        limit: usize,
+    },
     /// Takes no new Games to a host, and ends it with its last.
     DrainHost(HostId),
     /// Makes a Game, unless it was asked for before with the same key. An empty key is a new one.
@@ -188,6 +199,10 @@ pub enum Answer {
     Seats(Vec<SeatView>),
     /// A host.
     Host(Box<HostView>),
+    /// Hosts.
+    Hosts(Vec<HostView>),
+    /// Queues.
+    Queues(Vec<QueueSpec>),
     /// A placement.
     Placement(Box<PlacementView>),
     /// A page of a search.

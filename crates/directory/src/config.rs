@@ -1,6 +1,9 @@
 //! The settings of a directory. Every number somebody can press against has its name here or in
 //! [`crate::limits`].
 
+#[cfg(test)]
+mod tests;
+
 use std::time::Duration;
 
 /// How a directory runs.

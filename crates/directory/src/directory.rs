@@ -5,6 +5,7 @@ mod ask;
 mod find;
 mod pick;
 mod recover;
+mod roll;
 mod route;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -17,6 +18,8 @@ use rejoin_core::time::{Time, WallTime};
 
 pub use self::recover::Recovered;
 
+use self::roll::Roll;
+
 use crate::catalogue::Catalogue;
 use crate::command::{Answer, Command};
 use crate::config::DirectoryConfig;
@@ -24,8 +27,9 @@ use crate::effect::Effect;
 use crate::event::Event;
 use crate::game::core::{GameCore, GameInput};
 use crate::host::core::{HostCore, HostInput};
-use crate::host::{HostOrder, HostWord};
+use crate::host::{HostOrder, HostView, HostWord};
 use crate::moment::Moment;
+use crate::queue::QueueSpec;
 use crate::queue::core::{QueueCore, QueueInput};
 use crate::refusal::Refusal;
 use crate::search::shelf::Shelf;
@@ -126,7 +130,12 @@ pub struct Directory {
     queues: BTreeMap<QueueId, QueueCore>,
     /// Games on their way to a host that has not heard of them yet.
     intended: BTreeSet<(HostId, GameId)>,
+    /// Hosts with room.
+    roll: Roll,
     shelves: BTreeMap<String, Shelf>,
+    /// Hosts and queues as they may be listed.
+    seen_hosts: BTreeMap<HostId, Box<HostView>>,
+    seen_queues: BTreeMap<QueueId, Box<QueueSpec>>,
     subscriptions: BTreeMap<u64, Subscription>,
     last_subscription: u64,
     /// When each part wants to be woken.

@@ -11,8 +11,9 @@ use rejoin_core::scope::{Batch, ScopeId};
 use crate::command::Answer;
 use crate::event::Event;
 use crate::game::{EndCause, GameSpec, GameView, Guest, Origin, SeatView, Standing};
-use crate::host::HostOrder;
+use crate::host::{HostOrder, HostView};
 use crate::print::Print;
+use crate::queue::QueueSpec;
 use crate::refusal::Refusal;
 
 /// Something a part wants done.
@@ -30,6 +31,10 @@ pub(crate) enum Effect {
     Order(HostId, OwnerEpoch, HostOrder),
     /// A Game's committed state.
     Seen(Arc<GameView>),
+    /// A host's committed state.
+    HostSeen(Box<HostView>),
+    /// A queue's committed settings.
+    QueueSeen(QueueId, Box<QueueSpec>),
     /// A Game's host does not stand well: no listing shows the Game any more, at once.
     Hidden(GameId),
     /// A placement wants a host.

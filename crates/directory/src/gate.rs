@@ -94,10 +94,18 @@ impl Gate {
             let (_, effects) = self.held.pop_front().unwrap_or_default();
             self.out.extend(effects);
         }
+        if self.held.is_empty() {
+            self.held = VecDeque::new();
+        }
     }
 
     pub(crate) fn next(&mut self) -> Option<Effect> {
-        self.out.pop_front()
+        let next = self.out.pop_front();
+        if next.is_none() {
+            // There are many scopes, and most of them rest: none keeps room for later.
+            self.out = VecDeque::new();
+        }
+        next
     }
 
     /// Commits under way.

@@ -55,6 +55,14 @@ impl Directory {
                 let outcome = self.list_games(&target, after, limit);
                 self.answer(ticket, outcome);
             }
+            Command::ListHosts { target, after, limit } => {
+                let outcome = self.list_hosts(&target, after, limit);
+                self.answer(ticket, outcome);
+            }
+            Command::ListQueues => {
+                let answer = self.list_queues();
+                self.answer(ticket, Ok(answer));
+            }
             Command::Search(request) => {
                 let outcome = self.search(&request).map(crate::Answer::Page);
                 self.answer(ticket, outcome);
@@ -226,7 +234,7 @@ impl Directory {
             return Err(Refusal::NoHost);
         };
         let (origin, party) = (None, Vec::new());
-        self.create_game(now, NewGame { id, spec, print, host: host.host, origin, party });
+        self.create_game(now, NewGame { id, spec, print, host, origin, party });
         self.ask_game(now, ticket, id, Ask::Describe);
         Ok(())
     }

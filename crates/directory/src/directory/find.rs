@@ -1,16 +1,19 @@
 //! Searches and subscriptions: the views are changed when a Game's state is committed, and whoever
 //! subscribed hears of it in the same step.
 
+use std::ops::Bound;
 use std::sync::Arc;
 
-use rejoin_core::id::GameId;
+use rejoin_core::id::{GameId, HostId};
 use rejoin_core::time::Time;
 
 use super::{Directory, DirectoryOutput};
 use crate::command::{Answer, Target};
 use crate::game::{GameView, Standing};
+use crate::host::HostView;
 use crate::mark::{Mark, hit};
 use crate::print::Print;
+use crate::queue::QueueSpec;
 use crate::refusal::{Refusal, What};
 use crate::search::query::Query;
 use crate::search::shelf::Shelf;
@@ -27,7 +30,7 @@ impl Directory {
             None => game,
         };
         if game.status.is_over() {
-            self.intended.remove(&(game.host, game.id));
+            self.unintend(game.host, game.id);
         }
         let fleet = &game.spec.fleet;
         if !self.shelves.contains_key(fleet) {
@@ -130,6 +133,27 @@ impl Directory {
         let games = self.shelves.get(&fleet.name).into_iter();
         let games = games.flat_map(|shelf| shelf.all_after(after)).take(limit);
         Ok(Answer::Games(games.cloned().collect()))
+    }
+
+    pub(super) fn list_hosts(
+        &self,
+        target: &Target,
+        after: Option<HostId>,
+        limit: usize,
+    ) -> Result<Answer, Refusal> {
+        let fleet = &self.catalogue.resolve(target)?.name;
+        if !(1..=self.config.page_max).contains(&limit) {
+            return Err(Refusal::Invalid { field: "limit", must: "1 to the largest page" });
+        }
+        let from = (fleet.clone(), after.unwrap_or_default());
+        let start = if after.is_some() { Bound::Excluded(from) } else { Bound::Included(from) };
+        let crew = self.crews.range((start, Bound::Unbounded)).take_while(|(of, _)| of == fleet);
+        let hosts = crew.filter_map(|(_, id)| self.seen_hosts.get(id)).take(limit);
+        Ok(Answer::Hosts(hosts.map(|host| HostView::clone(host)).collect()))
+    }
+
+    pub(super) fn list_queues(&self) -> Answer {
+        Answer::Queues(self.seen_queues.values().map(|queue| QueueSpec::clone(queue)).collect())
     }
 
     pub(super) fn subscribe(

@@ -1,5 +1,7 @@
 //! Choosing a host: the least loaded, and among equals the first by name.
 
+use std::collections::BTreeSet;
+
 use rejoin_core::id::{GameId, HostId, QueueId, SeatId};
 
 use super::Directory;
@@ -9,32 +11,37 @@ use crate::queue::core::QueueInput;
 use crate::queue::policy::{self, Candidate};
 
 impl Directory {
-    /// The hosts of a fleet that could take one more Game.
-    fn candidates(&self, fleet: &str) -> Vec<Candidate> {
-        let from = (fleet.to_owned(), HostId::default());
-        let crew = self.crews.range(from..).take_while(|(of, _)| of == fleet);
-        let hosts = crew.filter_map(|(_, id)| Some((*id, self.hosts.get(id)?)));
-        let open = hosts.filter_map(|(id, host)| {
-            let on_the_way = (id, GameId([0; 16]))..=(id, GameId([0xff; 16]));
-            let load = host.load(self.intended.range(on_the_way).count())?;
-            let known = host.registration();
-            Some(Candidate {
-                host: id,
-                fleet: known.fleet.clone(),
-                location: known.location.clone(),
-                name: known.name.clone(),
-                load,
-                was_tried: false,
-            })
-        });
-        open.collect()
+    /// The host for a Game of this fleet and, if it matters, location.
+    pub(super) fn pick(&self, fleet: &str, location: &str) -> Option<HostId> {
+        let is_near = |host: &HostId| {
+            let known = self.hosts.get(host).map(|host| host.registration());
+            location.is_empty() || known.is_some_and(|known| known.location == location)
+        };
+        self.roll.in_order(fleet).map(|(host, _)| host).find(is_near)
     }
 
-    /// The host for a Game of this fleet and, if it matters, location.
-    pub(super) fn pick(&self, fleet: &str, location: &str) -> Option<Candidate> {
-        let open = self.candidates(fleet).into_iter();
-        let near = open.filter(|host| location.is_empty() || host.location == location);
-        near.min_by(|one, other| (one.load, &one.name).cmp(&(other.load, &other.name)))
+    /// The hosts of a fleet that a placement may have to choose from: of each location the first
+    /// that has not failed it, and the first that has.
+    fn candidates(&self, fleet: &str, tried: &[HostId]) -> Vec<Candidate> {
+        let mut seen = BTreeSet::new();
+        let mut candidates = Vec::new();
+        for (host, load) in self.roll.in_order(fleet) {
+            let Some(known) = self.hosts.get(&host).map(|host| host.registration()) else {
+                continue;
+            };
+            let was_tried = tried.contains(&host);
+            if seen.insert((&known.location, was_tried)) {
+                candidates.push(Candidate {
+                    host,
+                    fleet: known.fleet.clone(),
+                    location: known.location.clone(),
+                    name: known.name.clone(),
+                    load,
+                    was_tried,
+                });
+            }
+        }
+        candidates
     }
 
     /// A placement wants a host.
@@ -45,21 +52,42 @@ impl Directory {
         let mut fleets: Vec<&str> = spec.destinations.iter().map(|to| to.fleet.as_str()).collect();
         fleets.sort_unstable();
         fleets.dedup();
-        let mut candidates: Vec<Candidate> =
-            fleets.iter().flat_map(|fleet| self.candidates(fleet)).collect();
-        for candidate in &mut candidates {
-            candidate.was_tried = placement.tried.contains(&candidate.host);
-        }
+        let candidates =
+            fleets.iter().flat_map(|fleet| self.candidates(fleet, &placement.tried)).collect();
         let Some(best) = policy::best(spec, &placement.request, waited, candidates) else {
             return hit(Mark::PlacementWaited);
         };
         let party = placement.request.party.len();
         let key = format!("{}/{name}/{}", spec.name, placement.attempts + 1);
-        self.intended.insert((best.host, GameId::of(&best.fleet, &key)));
+        self.intend(best.host, GameId::of(&best.fleet, &key));
         let seats = self.draw_seats(party);
         let Candidate { host, fleet, location, .. } = best;
         let placement = name.to_owned();
         self.tell_queue(now, id, QueueInput::Found { placement, host, fleet, location, seats });
+    }
+
+    /// A Game is on its way to a host that has not heard of it yet.
+    pub(super) fn intend(&mut self, host: HostId, game: GameId) {
+        self.intended.insert((host, game));
+        self.enrol(host);
+    }
+
+    /// The host has heard of it, or never will.
+    pub(super) fn unintend(&mut self, host: HostId, game: GameId) {
+        if self.intended.remove(&(host, game)) {
+            self.enrol(host);
+        }
+    }
+
+    /// Brings the roll up to date with a host.
+    pub(super) fn enrol(&mut self, id: HostId) {
+        let Some(host) = self.hosts.get(&id) else {
+            return self.roll.set(id, "", "", None);
+        };
+        let on_the_way = (id, GameId([0; 16]))..=(id, GameId([0xff; 16]));
+        let load = host.load(self.intended.range(on_the_way).count());
+        let known = host.registration();
+        self.roll.set(id, &known.fleet, &known.name, load);
     }
 
     pub(super) fn draw_seats(&mut self, count: usize) -> Vec<SeatId> {

@@ -10,6 +10,7 @@ use rejoin_core::scope::{Opened, ScopeId};
 use rejoin_core::time::{Time, WallTime};
 
 use super::Directory;
+use super::roll::Roll;
 use crate::catalogue::Catalogue;
 use crate::config::DirectoryConfig;
 use crate::effect::ToHost;
@@ -56,7 +57,10 @@ impl Directory {
             crews: BTreeSet::new(),
             queues: BTreeMap::new(),
             intended: BTreeSet::new(),
+            roll: Roll::default(),
             shelves: BTreeMap::new(),
+            seen_hosts: BTreeMap::new(),
+            seen_queues: BTreeMap::new(),
             subscriptions: BTreeMap::new(),
             last_subscription: 0,
             alarms: BTreeSet::new(),

@@ -41,6 +41,8 @@ impl Directory {
             }
             Effect::Event(event) => self.push(DirectoryOutput::Event(event)),
             Effect::Seen(game) => self.seen(now.time, game),
+            Effect::HostSeen(host) => drop(self.seen_hosts.insert(host.id, host)),
+            Effect::QueueSeen(id, queue) => drop(self.seen_queues.insert(id, queue)),
             Effect::Hidden(game) => self.hide(now.time, game),
             Effect::ToGame(game, mail) => self.tell_game(now, game, GameInput::Mail(mail)),
             Effect::ToHost(host, mail) => self.mail_host(now, host, mail),
@@ -54,7 +56,7 @@ impl Directory {
 
     fn mail_host(&mut self, now: Moment, host: HostId, mail: ToHost) {
         if let ToHost::Take { game, .. } = &mail {
-            self.intended.remove(&(host, game.id));
+            self.unintend(host, game.id);
         }
         if self.hosts.contains_key(&host) {
             return self.tell_host(now, host, HostInput::Mail(mail));
@@ -82,14 +84,14 @@ impl Directory {
     /// Makes the Game of a placement, unless it is there already.
     fn create_placed(&mut self, now: Moment, new: NewGame) {
         if self.games.contains_key(&new.id) {
-            self.intended.remove(&(new.host, new.id));
+            self.unintend(new.host, new.id);
             return;
         }
         let is_full = self.games.len() >= self.config.games_max;
         let is_there = self.hosts.get(&new.host).is_some_and(|host| !host.is_over());
         match &new.origin {
             Some(origin) if is_full || !is_there => {
-                self.intended.remove(&(new.host, new.id));
+                self.unintend(new.host, new.id);
                 let failed = ToQueue::Failed {
                     placement: origin.placement.clone(),
                     attempt: origin.attempt,
@@ -104,7 +106,7 @@ impl Directory {
 
     pub(super) fn create_game(&mut self, now: Moment, new: NewGame) {
         let id = new.id;
-        self.intended.insert((new.host, id));
+        self.intend(new.host, id);
         let game = GameCore::create(now, self.config.clone(), new);
         self.games.insert(id, Box::new(game));
         self.drain_game(id);
@@ -140,6 +142,7 @@ impl Directory {
         self.mail.extend(std::iter::from_fn(|| host.next_output()));
         let at = host.next_deadline();
         self.arm(ScopeId::Host(id), at);
+        self.enrol(id);
     }
 
     pub(super) fn drain_queue(&mut self, id: QueueId) {
@@ -166,8 +169,13 @@ impl Directory {
                 if let Some(host) = self.hosts.remove(&id) {
                     self.crews.remove(&(host.registration().fleet.clone(), id));
                 }
+                self.enrol(id);
+                self.seen_hosts.remove(&id);
             }
-            ScopeId::Queue(id) => drop(self.queues.remove(&id)),
+            ScopeId::Queue(id) => {
+                self.queues.remove(&id);
+                self.seen_queues.remove(&id);
+            }
             _ => {}
         }
     }

@@ -16,7 +16,8 @@ use crate::refusal::{Refusal, What};
 /// All seats of a Game.
 #[derive(Debug, Default)]
 pub(crate) struct Seats {
-    all: BTreeMap<SeatId, Seat>,
+    /// Boxed: nodes of the map are half empty, and most Games have few.
+    all: BTreeMap<SeatId, Box<Seat>>,
     /// The last number given.
     last_number: u64,
     reserved: u32,
@@ -83,7 +84,7 @@ impl Seats {
         }
         let from = (key.to_owned(), 0, SeatId::default());
         let with_key = self.keys.range(from..).take_while(|(known, ..)| known == key);
-        let found: Vec<&Seat> = with_key.filter_map(|(.., id)| self.all.get(id)).collect();
+        let found: Vec<&Seat> = with_key.filter_map(|(.., id)| self.get(*id)).collect();
         if found.is_empty() {
             return Ok(None);
         }
@@ -289,16 +290,16 @@ impl Seats {
     /// What differs from the scope: a seat to write, or an id to delete.
     pub(crate) fn take_dirty(&mut self) -> Vec<(SeatId, Option<&Seat>)> {
         let dirty = std::mem::take(&mut self.dirty);
-        dirty.into_iter().map(|id| (id, self.all.get(&id))).collect()
+        dirty.into_iter().map(|id| (id, self.get(id))).collect()
     }
 
     pub(crate) fn get(&self, id: SeatId) -> Option<&Seat> {
-        self.all.get(&id)
+        self.all.get(&id).map(Box::as_ref)
     }
 
     /// In the order of their numbers.
     pub(crate) fn in_order(&self) -> Vec<&Seat> {
-        let mut all: Vec<&Seat> = self.all.values().collect();
+        let mut all: Vec<&Seat> = self.all.values().map(Box::as_ref).collect();
         all.sort_by_key(|seat| seat.number);
         all
     }
@@ -335,7 +336,7 @@ impl Seats {
             self.keys.insert((seat.key.clone(), seat.number, seat.id));
         }
         self.count(&seat, true);
-        self.all.insert(seat.id, seat);
+        self.all.insert(seat.id, Box::new(seat));
     }
 
     fn set(&mut self, id: SeatId, state: SeatState) {

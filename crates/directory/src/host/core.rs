@@ -77,6 +77,8 @@ pub(crate) struct HostCore {
     /// How often its Games were told how it stands.
     standing_number: u64,
     pub(super) is_dirty: bool,
+    /// What others see of it may have changed, beyond its rows.
+    pub(super) is_changed: bool,
     /// Games whose rows differ from the scope.
     pub(super) dirty_games: Vec<GameId>,
 }
@@ -101,6 +103,7 @@ impl HostCore {
             is_warned: false,
             standing_number: 0,
             is_dirty: false,
+            is_changed: true,
             dirty_games: Vec::new(),
         }
     }
@@ -190,6 +193,10 @@ impl HostCore {
         if self.is_over() || self.gate.is_closed() {
             return self.answer(ticket, Err(Refusal::HostEnded));
         }
+        if self.is_busy() {
+            let outcome = Box::new(Err(Refusal::Busy));
+            return self.gate.at_once(Effect::Answer { ticket, outcome });
+        }
         if self.presence != Presence::Away {
             hit(Mark::HostTakenOver);
             self.order_now(HostOrder::Refused(Refusal::StaleLease));
@@ -230,6 +237,11 @@ impl HostCore {
         }
     }
 
+    /// Too much waits for the store.
+    fn is_busy(&self) -> bool {
+        self.gate.uncommitted() >= self.config.uncommitted_max
+    }
+
     /// A word about one of its Games; about another's it has none.
     fn pass_on(&mut self, game: GameId, word: impl FnOnce(HostId) -> ToGame) {
         if self.games.contains_key(&game) && self.presence == Presence::Present {
@@ -248,7 +260,8 @@ impl HostCore {
         hooks_set: bool,
         running: &[GameId],
     ) {
-        if let Err(refusal) = check_ready(port, &log_paths, hooks_set) {
+        let busy = if self.is_busy() { Err(Refusal::Busy) } else { Ok(()) };
+        if let Err(refusal) = check_ready(port, &log_paths, hooks_set).and(busy) {
             hit(Mark::ReadyRefused);
             return self.order_now(HostOrder::Refused(refusal));
         }
@@ -457,6 +470,7 @@ impl HostCore {
 
     /// Tells its Games how it stands: bad news at once, good news when it is durable.
     pub(super) fn stand_all(&mut self) {
+        self.is_changed = true;
         let games: Vec<GameId> = self.games.keys().copied().collect();
         for game in games {
             self.stand(game);
@@ -494,6 +508,9 @@ impl HostCore {
             return self.gate.settle(Vec::new());
         }
         let changes = super::row::changes(self);
+        if std::mem::take(&mut self.is_changed) || !changes.is_empty() {
+            self.gate.after(Effect::HostSeen(Box::new(self.view())));
+        }
         self.gate.settle(changes);
     }
 }

@@ -132,6 +132,7 @@ impl QueueCore {
         let mut queue = Self::create(now, config, id);
         queue.gate = Gate::opened(ScopeId::Queue(id), opened);
         super::row::read(&mut queue, opened)?;
+        queue.gate.after(Effect::QueueSeen(id, Box::new(queue.spec.clone())));
         let names: Vec<String> = queue.placements.keys().cloned().collect();
         for name in names {
             queue.enter(&name);
@@ -150,6 +151,7 @@ impl QueueCore {
         self.now = now;
         match input {
             QueueInput::Put { ticket, spec } => {
+                self.gate.after(Effect::QueueSeen(self.id, Box::new(spec.clone())));
                 self.spec = spec;
                 self.is_dirty = true;
                 self.answer(ticket, Ok(Answer::Done));

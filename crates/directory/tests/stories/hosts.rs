@@ -3,9 +3,9 @@
 use rejoin_core::id::{GameId, HostId, OwnerEpoch};
 use rejoin_directory::game::{EndCause, GameSpec, Status};
 use rejoin_directory::host::{HostEnd, HostOrder, HostView, HostWord, Presence, Registration};
-use rejoin_directory::{Answer, Command, Event, Refusal, What};
+use rejoin_directory::{Answer, Command, Event, Refusal, Target, What};
 
-use crate::desk::{Desk, Process, holder, registration, secs, spec};
+use crate::desk::{Desk, FLEET, Process, holder, registration, secs, spec};
 
 fn view(desk: &mut Desk, host: HostId) -> HostView {
     match desk.ask(Command::DescribeHost(host)) {
@@ -202,4 +202,29 @@ fn a_host_that_is_emptied_ends_with_its_last_game() {
     desk.pass(limit);
     assert_eq!(desk.view(game).cause, Some(EndCause::HostDrained));
     assert_eq!(desk.told(process).last(), Some(&HostOrder::End(HostEnd::Drained)));
+}
+
+#[test]
+fn hosts_are_listed_by_their_fleet_page_by_page_as_they_are_committed() {
+    let mut desk = Desk::new();
+    desk.fleet("fleet-2");
+    let mut known: Vec<HostId> = ["a", "b", "c"].map(|name| desk.host(name).host).into();
+    known.sort_unstable();
+    let list = |desk: &mut Desk, fleet: &str, after, limit| {
+        let target = Target::Fleet(fleet.to_owned());
+        match desk.ask(Command::ListHosts { target, after, limit }) {
+            Ok(Answer::Hosts(hosts)) => hosts,
+            other => panic!("{other:?}"),
+        }
+    };
+    let first = list(&mut desk, FLEET, None, 2);
+    let rest = list(&mut desk, FLEET, Some(first[1].id), 2);
+    let ids: Vec<HostId> = first.iter().chain(&rest).map(|host| host.id).collect();
+    assert_eq!(ids, known);
+    assert!(first.iter().all(|host| host.presence == Presence::Present && host.port == 7777));
+    assert_eq!(list(&mut desk, "fleet-2", None, 2), []);
+    desk.leave(Process { host: known[0], lease: first[0].lease });
+    assert_eq!(list(&mut desk, FLEET, None, 1)[0].presence, Presence::Away);
+    desk.crash();
+    assert_eq!(list(&mut desk, FLEET, None, 100).len(), 3);
 }

@@ -200,6 +200,7 @@ fn bad_queues_and_placements_are_refused() {
     };
     assert!(desk.ask(with(&|_| {})).is_ok());
     assert!(desk.ask(with(&|it| it.destinations = vec![to.clone(); 10])).is_ok());
+    assert!(matches!(desk.ask(Command::ListQueues), Ok(Answer::Queues(all)) if all.len() == 2));
     let bad: [&dyn Fn(&mut QueueSpec); 6] = [
         &|it| it.name = "under_score".to_owned(),
         &|it| it.timeout = secs(9),

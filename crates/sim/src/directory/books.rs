@@ -1,7 +1,7 @@
 //! What those outside were told, and what must follow from it. Nothing here asks the directory's
 //! code: an oracle that shares a bug with its subject is blind to it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rejoin_core::id::{GameId, QueueId, SeatId};
 use rejoin_directory::game::{EndCause, GameView, Holder, SeatEnd, SeatState, SeatView, Status};
@@ -18,6 +18,8 @@ pub const CHECKERS: &[(&str, &str)] = &[
     ("no-ghost", "no listing shows a game that is over, or whose host is gone for a second"),
     ("news-true", "a subscriber that follows the changes has what a search finds"),
     ("goes-to-sleep", "who is woken does what is due: nobody wakes for ever at one instant"),
+    ("one-effect", "a key that comes again for something else is refused"),
+    ("one-holder", "nobody uses a seat of another, or one that is in use"),
     ("answered", "a request that is heard is answered, once"),
 ];
 
@@ -92,6 +94,8 @@ pub struct Books {
     pub games: BTreeMap<GameId, GameBook>,
     /// Placements.
     pub placements: BTreeMap<(QueueId, String), PlacementBook>,
+    /// Keys of Games and placements that were made as they were first asked for.
+    pub keys: BTreeSet<String>,
     /// What was broken.
     pub found: Vec<Violation>,
 }
@@ -186,14 +190,17 @@ impl Books {
     /// The seats of a Game, as somebody was told.
     pub fn check_seats(&mut self, game: GameId, seats: &[SeatView], wall_ms: u64) {
         // Of a Game that is over only some seats are remembered.
-        if self.games.get(&game).is_some_and(|book| book.end.is_some()) {
+        let is_last = |seat: &SeatView| {
+            matches!(seat.state, SeatState::Ended { how: SeatEnd::GameEnded, .. })
+        };
+        let is_over = self.games.get(&game).is_some_and(|book| book.end.is_some());
+        if is_over || seats.iter().any(is_last) {
             return;
         }
         let sure = self.visits.iter().filter(|it| it.game == game && Self::is_sure(it, wall_ms));
         let lost = sure.filter(|visit| {
             let known = seats.iter().find(|seat| seat.id == visit.seat).map(|seat| seat.state);
             match (visit.stage, known) {
-                (_, Some(SeatState::Ended { how: SeatEnd::GameEnded, .. })) => false,
                 (Stage::Active, Some(SeatState::Active { .. })) => false,
                 (Stage::Active, _) => true,
                 (_, Some(SeatState::Ended { .. }) | None) => true,

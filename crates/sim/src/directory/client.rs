@@ -54,7 +54,7 @@ impl World {
             12 => self.again(),
             13 => self.change_game(),
             14 | 15 => self.ask_about(),
-            16 => self.cheat(client),
+            16 => self.cheat(),
             _ => self.look_for_game(client),
         }
     }
@@ -250,16 +250,25 @@ impl World {
         }
         let at = self.rng.below(self.recent.len() as u64) as usize;
         let mut command = self.recent[at].command.clone();
-        let is_other = self.rng.per_mille(300);
-        if is_other {
-            match &mut command {
-                Command::Create { spec, .. } => spec.name.push('!'),
-                Command::Place { request, .. } => request.game.name.push('!'),
-                Command::Reserve { guests, .. } => guests[0].player.push('!'),
-                _ => {}
-            }
+        if !self.rng.per_mille(300) {
+            return self.ask(Purpose::Again, command);
         }
-        let purpose = if is_other { Purpose::Other } else { Purpose::Whatever };
+        let purpose = match &mut command {
+            Command::Create { spec, .. } => {
+                spec.name.push('!');
+                Purpose::Other(spec.key.clone())
+            }
+            Command::Place { request, .. } => {
+                request.game.name.push('!');
+                Purpose::Other(request.id.clone())
+            }
+            // Seats that are over may be forgotten, and their keys with them.
+            Command::Reserve { guests, .. } => {
+                guests[0].player.push('!');
+                Purpose::Whatever
+            }
+            _ => Purpose::Whatever,
+        };
         self.ask(purpose, command);
     }
 
@@ -310,22 +319,22 @@ impl World {
     }
 
     /// Uses a seat that is another's, is over, or was never claimed.
-    fn cheat(&mut self, client: usize) {
+    fn cheat(&mut self) {
         if self.books.visits.is_empty() {
             return;
         }
         let count = self.books.visits.len() as u64;
         let visit = self.books.visits[self.rng.below(count) as usize].clone();
         let Visit { game, seat, player, .. } = visit;
-        let holder = Holder { session: SessionId(900_000 + client as u64), stay: 1 };
+        self.sessions += 1;
+        let holder = Holder { session: SessionId(self.sessions), stay: 1 };
         let command = match self.rng.below(3) {
             0 => Command::Claim { game, seat, player: "nobody".to_owned(), holder },
-            1 => Command::Confirm { game, seat, holder },
-            // One's own seat, by a second session: one of the two must be refused.
-            _ if visit.stage == Stage::Active || visit.stage == Stage::Over => {
+            // One's own seat, by a second session.
+            1 if visit.stage == Stage::Active && !visit.is_unsure => {
                 Command::Claim { game, seat, player, holder }
             }
-            _ => Command::Complete { game, seat, holder },
+            _ => Command::Confirm { game, seat, holder },
         };
         self.ask(Purpose::Cheat, command);
     }

@@ -70,9 +70,11 @@ pub enum Purpose {
     Create,
     /// A placement is started.
     Place(usize),
-    /// A key comes with another request: it must be refused.
-    Other,
-    /// A seat is used by somebody else.
+    /// A key comes again with its request.
+    Again,
+    /// This key comes with another request. If it is known, that must be refused.
+    Other(String),
+    /// A seat is used by somebody else: that must be refused.
     Cheat,
     /// Anything.
     Whatever,
@@ -375,6 +377,14 @@ impl World {
 
     fn answered(&mut self, purpose: Purpose, outcome: Result<Answer, Refusal>) {
         self.answers += 1;
+        let was_known = matches!(&purpose, Purpose::Other(key) if self.books.keys.contains(key));
+        if matches!(purpose, Purpose::Create | Purpose::Place(_) | Purpose::Again) {
+            match &outcome {
+                Ok(Answer::Game(game)) => drop(self.books.keys.insert(game.spec.key.clone())),
+                Ok(Answer::Placement(view)) => drop(self.books.keys.insert(view.id.clone())),
+                _ => {}
+            }
+        }
         match &outcome {
             Ok(Answer::Game(game)) => self.books.game_told(game),
             Ok(Answer::Placement(view)) => self.books.placement_told(view),
@@ -399,13 +409,12 @@ impl World {
                 let wall = self.wall_ms();
                 self.books.check_seats(game, &seats, wall);
             }
-            (Purpose::Other, Ok(answer)) => {
-                // Only one that was not heard before, or is forgotten, may be taken.
-                let is_new = !matches!(answer, Answer::Game(_) | Answer::Placement(_));
-                if !is_new && self.crashes == 0 && self.knobs.config.uncommitted_max > 30 {
-                    self.tell(|| format!("another request took the key: {answer:?}"));
+            (Purpose::Other(key), Ok(answer)) => {
+                if was_known {
+                    self.books.fail("one-effect", format!("{key}: {answer:?}"));
                 }
             }
+            (Purpose::Cheat, Ok(answer)) => self.books.fail("one-holder", format!("{answer:?}")),
             (purpose, outcome) => self.visit_answered(&purpose, &outcome),
         }
     }
