@@ -48,7 +48,7 @@ impl Directory {
     pub(super) fn hide(&mut self, now: Time, id: GameId) {
         let fleet = self.games.get(&id).map(|game| game.fleet().to_owned());
         let shelf = fleet.and_then(|fleet| self.shelves.get(&fleet));
-        if let Some(game) = shelf.and_then(|shelf| shelf.listed().get(&id)).cloned() {
+        if let Some(game) = shelf.and_then(|shelf| shelf.get(id)).cloned() {
             self.seen(now, game);
         }
     }

@@ -10,7 +10,7 @@ use rejoin_core::id::GameId;
 
 use super::cursor::Place;
 use super::filter::{Compare, Filter, Key, Operand, Sort, Value};
-use super::shelf::{Index, Shelf};
+use super::shelf::{Index, Shelf, Slot};
 use crate::game::GameView;
 use crate::mark::{Mark, hit};
 use crate::refusal::Refusal;
@@ -46,8 +46,8 @@ impl Query<'_> {
             Some(sort) => match shelf.index(&sort.by) {
                 Some(index) => self.walk_index(shelf, index, sort.is_descending),
                 None if shelf.listed().len() <= self.work_max => {
-                    let all = shelf.listed().values().filter(|game| self.matches(game));
-                    Ok(self.sorted(all.cloned().collect()))
+                    let all = shelf.listed().values().filter_map(|slot| shelf.at(*slot));
+                    Ok(self.sorted(all.filter(|game| self.matches(game)).cloned().collect()))
                 }
                 None => Err(self.too_broad()),
             },
@@ -71,14 +71,14 @@ impl Query<'_> {
             filter => vec![filter],
         };
         let mut most = self.work_max / 4;
-        let mut best: Option<Vec<GameId>> = None;
+        let mut best: Option<Vec<Slot>> = None;
         for test in tests.into_iter().take(WAYS_MAX) {
-            if let Some(ids) = way(shelf, test, most) {
-                most = ids.len();
-                best = Some(ids);
+            if let Some(slots) = way(shelf, test, most) {
+                most = slots.len();
+                best = Some(slots);
             }
         }
-        let games = best?.into_iter().filter_map(|id| shelf.listed().get(&id));
+        let games = best?.into_iter().filter_map(|slot| shelf.at(slot));
         Some(games.filter(|game| self.matches(game)).cloned().collect())
     }
 
@@ -120,10 +120,12 @@ impl Query<'_> {
         let listed = shelf.listed();
         if is_descending {
             let end = after.map_or(Bound::Unbounded, Bound::Excluded);
-            self.walk(listed.range((Bound::Unbounded, end)).rev().map(|(_, game)| game))
+            let games = listed.range((Bound::Unbounded, end)).rev();
+            self.walk(games.filter_map(|(_, slot)| shelf.at(*slot)))
         } else {
             let start = after.map_or(Bound::Unbounded, Bound::Excluded);
-            self.walk(listed.range((start, Bound::Unbounded)).map(|(_, game)| game))
+            let games = listed.range((start, Bound::Unbounded));
+            self.walk(games.filter_map(|(_, slot)| shelf.at(*slot)))
         }
     }
 
@@ -133,7 +135,7 @@ impl Query<'_> {
         index: &Index,
         is_descending: bool,
     ) -> Result<Found, Refusal> {
-        let game = |entry: &(Key, GameId)| shelf.listed().get(&entry.1);
+        let game = |(_, slot): (&(Key, GameId), &Slot)| shelf.at(*slot);
         let after = self.after.map(|place| (place.key.clone(), place.id));
         let missing = (Key::Missing, GameId([0; 16]));
         if !is_descending {
@@ -176,10 +178,11 @@ impl Query<'_> {
 }
 
 /// The Games that one comparison leaves, if they are fewer than so many.
-fn way(shelf: &Shelf, test: &Filter, most: usize) -> Option<Vec<GameId>> {
+fn way(shelf: &Shelf, test: &Filter, most: usize) -> Option<Vec<Slot>> {
     let Filter::Test(operand, compare, value) = test else { return None };
     if let (Operand::Id, Compare::Equal, Value::Text(text)) = (operand, compare, value) {
-        return Some(GameId::from_hex(text).into_iter().collect());
+        let slot = GameId::from_hex(text).and_then(|id| shelf.listed().get(&id).copied());
+        return Some(slot.into_iter().collect());
     }
     let index = shelf.index(operand)?;
     let key = match value {
@@ -197,6 +200,6 @@ fn way(shelf: &Shelf, test: &Filter, most: usize) -> Option<Vec<GameId>> {
         Compare::AtLeast => (Bound::Included(first), Bound::Unbounded),
         Compare::Other => return None,
     };
-    let ids: Vec<GameId> = index.entries.range(range).take(most).map(|(_, id)| *id).collect();
-    (ids.len() < most).then_some(ids)
+    let slots: Vec<Slot> = index.entries.range(range).take(most).map(|(_, slot)| *slot).collect();
+    (slots.len() < most).then_some(slots)
 }

@@ -1,7 +1,7 @@
 //! The Games of one fleet as searches see them: all of them by id, and those that are listed in an
 //! index for each field and each declared property.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use rejoin_core::id::GameId;
@@ -9,18 +9,25 @@ use rejoin_core::id::GameId;
 use super::filter::{Key, Operand};
 use crate::game::GameView;
 
+/// Where a listed Game is found without a search for its id.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Slot(u32);
+
 /// An order of the listed Games.
 #[derive(Debug)]
 pub(crate) struct Index {
     pub by: Operand,
-    pub entries: BTreeSet<(Key, GameId)>,
+    pub entries: BTreeMap<(Key, GameId), Slot>,
 }
 
 /// The Games of one fleet.
 #[derive(Debug, Default)]
 pub(crate) struct Shelf {
     all: BTreeMap<GameId, Arc<GameView>>,
-    listed: BTreeMap<GameId, Arc<GameView>>,
+    listed: BTreeMap<GameId, Slot>,
+    /// The listed Games themselves: one that changes is replaced here, and its entries stay.
+    slots: Vec<Option<Arc<GameView>>>,
+    free: Vec<Slot>,
     indexes: Vec<Index>,
 }
 
@@ -36,7 +43,7 @@ impl Shelf {
         ];
         let declared = declared.iter().cloned().map(Operand::Property);
         let all = fields.into_iter().chain(declared);
-        let indexes = all.map(|by| Index { by, entries: BTreeSet::new() }).collect();
+        let indexes = all.map(|by| Index { by, entries: BTreeMap::new() }).collect();
         Self { indexes, ..Self::default() }
     }
 
@@ -64,7 +71,12 @@ impl Shelf {
     }
 
     fn list(&mut self, id: GameId, new: Option<Arc<GameView>>) -> Option<Arc<GameView>> {
-        let old = self.listed.get(&id).cloned();
+        let known = self.listed.get(&id).copied();
+        let old = known.and_then(|slot| self.at(slot)).cloned();
+        if known.is_none() && new.is_none() {
+            return None;
+        }
+        let slot = known.unwrap_or_else(|| self.new_slot());
         for index in &mut self.indexes {
             let before = old.as_ref().map(|game| index.by.key(game));
             let after = new.as_ref().map(|game| index.by.key(game));
@@ -75,14 +87,37 @@ impl Shelf {
                 index.entries.remove(&(before, id));
             }
             if let Some(after) = after {
-                index.entries.insert((after, id));
+                index.entries.insert((after, id), slot);
             }
         }
-        match new {
-            Some(new) => drop(self.listed.insert(id, new)),
-            None => drop(self.listed.remove(&id)),
+        if new.is_some() {
+            self.listed.insert(id, slot);
+        } else {
+            self.listed.remove(&id);
+            self.free.push(slot);
+        }
+        if let Some(place) = self.slots.get_mut(slot.0 as usize) {
+            *place = new;
         }
         old
+    }
+
+    fn new_slot(&mut self) -> Slot {
+        self.free.pop().unwrap_or_else(|| {
+            self.slots.push(None);
+            // There are never more Games than a directory may have.
+            Slot(u32::try_from(self.slots.len() - 1).unwrap_or(u32::MAX))
+        })
+    }
+
+    /// The Game in a slot.
+    pub(crate) fn at(&self, slot: Slot) -> Option<&Arc<GameView>> {
+        self.slots.get(slot.0 as usize)?.as_ref()
+    }
+
+    /// A listed Game.
+    pub(crate) fn get(&self, id: GameId) -> Option<&Arc<GameView>> {
+        self.at(*self.listed.get(&id)?)
     }
 
     /// All Games above this id, whatever their state.
@@ -98,7 +133,7 @@ impl Shelf {
         self.all.is_empty()
     }
 
-    pub(crate) fn listed(&self) -> &BTreeMap<GameId, Arc<GameView>> {
+    pub(crate) fn listed(&self) -> &BTreeMap<GameId, Slot> {
         &self.listed
     }
 
