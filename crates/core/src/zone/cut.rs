@@ -133,7 +133,9 @@ impl<Z: Zone> ZoneCore<Z> {
     fn cut(&mut self, now: Time, saved: Option<SaveOutcome>) {
         self.acknowledge_cut();
         self.out.end_step(true);
-        let is_base = self.saver.is_compaction_due(self.room.config.cuts_per_compaction);
+        // A zone that cuts itself now and then writes all of itself: parts would only pile up.
+        let is_base = !self.room.config.durability.is_gated()
+            || self.saver.is_compaction_due(self.room.config.cuts_per_compaction);
         let revision = self.out.submit();
         let changes = if self.saver.deleting {
             vec![Change::DeletePrefix(Bytes::new())]

@@ -464,3 +464,19 @@ fn what_a_zone_has_written_is_bounded_by_what_it_holds() {
         assert!(held(&desk) <= most, "{} bytes after {number} messages", held(&desk));
     }
 }
+
+#[test]
+fn a_zone_that_saves_now_and_then_keeps_one_cut() {
+    let mut desk = Desk::plain();
+    desk.login("ann");
+    desk.join("ann", "session");
+    let zone = desk.zones.keys().copied().next().expect("a zone");
+    let mut counts = Vec::new();
+    for _ in 0..20 {
+        desk.say("ann", "note");
+        desk.hush();
+        desk.wait(30_000);
+        counts.push(desk.store.rows(ScopeId::Zone(zone)).len());
+    }
+    assert!(counts[2..].iter().all(|count| *count == counts[2]), "{counts:?}");
+}
