@@ -58,6 +58,9 @@ async fn a_full_disk_freezes_and_thaws_and_loses_nothing() {
     let (ann, mut ann_hears) = enter(&serving.url(), "lobby").await;
     let (bob, mut bob_hears) = enter(&serving.url(), "lobby").await;
     let listening = tokio::spawn(async move { while ann_hears.next().await.is_some() {} });
+    // What somebody has missed is kept, and fills the disk.
+    let (away, _) = enter(&serving.url(), "lobby").await;
+    away.cancel().await.expect("it runs");
 
     let word = |number: usize| format!("{number} {}", "x".repeat(20_000));
     let (mut said, mut heard) = (0, 0);

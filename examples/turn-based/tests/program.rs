@@ -1,7 +1,7 @@
 //! The example as a program of its own, with real clients over sockets.
 
 use std::io::{BufRead, BufReader};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
 use rejoin::client::driver::{Events, Options, Player};
@@ -11,23 +11,28 @@ use tokio::time::timeout;
 /// Far above what it takes; a test that hangs must end.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Ended with the test, by its id.
-struct Program(Child);
+/// Ended with the test, by its id. What it says has a reader as long as it runs.
+struct Program {
+    child: Child,
+    said: BufReader<ChildStdout>,
+}
 
 impl Drop for Program {
     fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 }
 
 fn start(wait_seconds: &str) -> (Program, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_turn-based"));
     command.args(["127.0.0.1:0", wait_seconds]).stdout(Stdio::piped());
-    let mut program = Program(command.spawn().expect("it starts"));
-    let mut said = BufReader::new(program.0.stdout.take().expect("a pipe")).lines();
-    let first = said.next().expect("a line").expect("of text");
-    let url = first.split(' ').next_back().expect("an address").to_owned();
+    let mut child = command.spawn().expect("it starts");
+    let said = BufReader::new(child.stdout.take().expect("a pipe"));
+    let mut program = Program { child, said };
+    let mut first = String::new();
+    program.said.read_line(&mut first).expect("a line of text");
+    let url = first.trim().split(' ').next_back().expect("an address").to_owned();
     (program, url)
 }
 
