@@ -278,14 +278,17 @@ impl Visitor {
     fn connected(&mut self, rung: Rung, reason: RungReason, text: &str) -> bool {
         let away = self.lost_at.take().map(|at| at.elapsed());
         self.account.away.extend(away.filter(|_| !self.is_first));
+        // Its very first Welcome was lost on the way: the second login finds the session.
+        let is_found = self.is_first && rung == Rung::Resynced && reason == RungReason::Cold;
         let name = match rung {
+            _ if is_found => "found",
             Rung::Replayed => "replayed",
             Rung::Resynced => "resynced",
             Rung::New if self.is_first => "first",
             Rung::New => "new",
         };
         *self.account.rungs.entry(name).or_default() += 1;
-        if rung != Rung::New {
+        if rung != Rung::New && !is_found {
             // The client kept its streams: it can only have been left behind.
             if rung == Rung::Resynced && reason != RungReason::Overrun {
                 self.account.wrongs.wrong_rung += 1;
