@@ -127,17 +127,25 @@ impl Report {
 
     /// Writes all three into a folder.
     pub(crate) fn write(&self, folder: &Path) -> Result<()> {
-        std::fs::create_dir_all(folder)
-            .with_context(|| format!("{} cannot be made", folder.display()))?;
-        let put = |name: &str, text: String| {
-            let path = folder.join(name);
-            std::fs::write(&path, text)
-                .with_context(|| format!("{} cannot be written", path.display()))
-        };
-        put("results.json", serde_json::to_string_pretty(self)? + "\n")?;
-        put("results.md", self.markdown())?;
-        put("ratios.svg", plot::ratios(&self.verdicts))
+        let json = serde_json::to_string_pretty(self)? + "\n";
+        let picture = plot::ratios(&self.verdicts);
+        put(
+            folder,
+            &[("results.json", json), ("results.md", self.markdown()), ("ratios.svg", picture)],
+        )
     }
+}
+
+/// Writes files into a folder, which is made if need be.
+pub(crate) fn put(folder: &Path, files: &[(&str, String)]) -> Result<()> {
+    std::fs::create_dir_all(folder)
+        .with_context(|| format!("{} cannot be made", folder.display()))?;
+    for (name, text) in files {
+        let path = folder.join(name);
+        std::fs::write(&path, text)
+            .with_context(|| format!("{} cannot be written", path.display()))?;
+    }
+    Ok(())
 }
 
 fn key(case: &str, server: &str, figure: &str) -> String {

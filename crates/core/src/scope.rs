@@ -51,6 +51,17 @@ pub enum Change {
     DeletePrefix(Bytes),
 }
 
+impl Change {
+    /// How many bytes it carries.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        match self {
+            Self::Put(key, value) => key.len() + value.len(),
+            Self::Delete(key) | Self::DeletePrefix(key) => key.len(),
+        }
+    }
+}
+
 /// One cut of one scope: all of its changes, in order, or none.
 ///
 /// A batch whose `revision` is 1 creates its scope when there is none yet, owned by `owner`.

@@ -35,11 +35,7 @@ impl Entry {
     /// Bytes that are to be written.
     fn size(&self) -> usize {
         let Self::Commit(batch) = self else { return 0 };
-        let sizes = batch.changes.iter().map(|change| match change {
-            Change::Put(key, value) => key.len() + value.len(),
-            Change::Delete(key) | Change::DeletePrefix(key) => key.len(),
-        });
-        sizes.sum()
+        batch.changes.iter().map(Change::bytes).sum()
     }
 }
 

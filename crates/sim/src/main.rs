@@ -113,8 +113,8 @@ fn main() -> ExitCode {
     ExitCode::from(u8::from(failed))
 }
 
-/// A seed takes about a tenth of a second. One that takes this long will not end: a run that hangs
-/// tells nobody which seed it was.
+/// A seed takes well under a second. One that takes this long will not end, and a run that hangs tells
+/// nobody which seed it was.
 const ENDLESS: Duration = Duration::from_secs(120);
 
 /// The seeds that are being played, and since when.

@@ -85,7 +85,7 @@ pub(crate) fn judge(batch: &Batch, known: Option<Standing>, is_doomed: bool) -> 
 
 impl Memory {
     /// A store that ends with the server it is given to. Sessions and players are read when a server
-    /// starts and never again, so here they would be kept for nobody: some 1,400 bytes a session.
+    /// starts and never again, so here they would be kept for nobody.
     /// Zones are kept, because a zone that faults is opened again.
     #[must_use]
     pub fn unread() -> Self {

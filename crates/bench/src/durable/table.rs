@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use serde::Serialize;
 
 use crate::case::Run;
 use crate::machine;
-use crate::report::{Bar, Spread, bars, remarks};
+use crate::report::{Bar, Spread, bars, put, remarks};
 
 /// One line of the first table.
 #[derive(Clone, PartialEq, Serialize, Debug)]
@@ -94,16 +94,12 @@ impl Table {
 
     /// Writes all three into a folder.
     pub(super) fn write(&self, folder: &Path) -> Result<()> {
-        std::fs::create_dir_all(folder)
-            .with_context(|| format!("{} cannot be made", folder.display()))?;
-        let put = |name: &str, text: String| {
-            let path = folder.join(name);
-            std::fs::write(&path, text)
-                .with_context(|| format!("{} cannot be written", path.display()))
-        };
-        put("durable.json", serde_json::to_string_pretty(self)? + "\n")?;
-        put("durable.md", self.markdown())?;
-        put("durable.svg", self.picture())
+        let json = serde_json::to_string_pretty(self)? + "\n";
+        let picture = self.picture();
+        put(
+            folder,
+            &[("durable.json", json), ("durable.md", self.markdown()), ("durable.svg", picture)],
+        )
     }
 
     /// Each figure as a share of its target, so that all fit beside each other.

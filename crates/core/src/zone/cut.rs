@@ -59,11 +59,7 @@ impl Saver {
     }
 
     fn count(&mut self, changes: &[Change], is_base: bool) {
-        let sizes = changes.iter().map(|change| match change {
-            Change::Put(key, value) => key.len() + value.len(),
-            Change::Delete(key) | Change::DeletePrefix(key) => key.len(),
-        });
-        let bytes: usize = sizes.sum();
+        let bytes: usize = changes.iter().map(Change::bytes).sum();
         if is_base {
             (self.cuts, self.whole_bytes, self.bytes_since) = (1, bytes, 0);
         } else {
@@ -89,11 +85,10 @@ impl<Z: Zone> ZoneCore<Z> {
     }
 
     pub(crate) fn cut_if_due(&mut self, now: Time) {
-        let config = &self.room.config;
-        let dirty = self.room.dirty.any || self.room.dirty.maybe;
-        if !dirty || self.out.in_flight() >= config.cuts_in_flight_max.max(1) {
+        if !self.can_cut() {
             return;
         }
+        let config = &self.room.config;
         if !config.durability.is_gated() && !self.saver.deleting {
             let due = *self.saver.next_save.get_or_insert(now.after(config.save_every));
             if now < due {
@@ -115,10 +110,14 @@ impl<Z: Zone> ZoneCore<Z> {
     /// When a cut is due that nothing but time makes due. While there is nothing to cut, or no more
     /// may be on its way, an input comes first: waking would do nothing.
     pub(crate) fn next_cut(&self) -> Option<Time> {
-        let config = &self.room.config;
+        let is_gated = self.room.config.durability.is_gated();
+        self.saver.next_save.filter(|_| self.can_cut() && !is_gated)
+    }
+
+    /// Whether something may have changed, and one more cut may be on its way.
+    fn can_cut(&self) -> bool {
         let dirty = self.room.dirty.any || self.room.dirty.maybe;
-        let possible = dirty && self.out.in_flight() < config.cuts_in_flight_max.max(1);
-        self.saver.next_save.filter(|_| possible && !config.durability.is_gated())
+        dirty && self.out.in_flight() < self.room.config.cuts_in_flight_max.max(1)
     }
 
     /// The game's state and its hash.
