@@ -128,7 +128,6 @@ impl Hub {
     fn drive_again(&mut self, now: Time) {
         let sessions: Vec<SessionId> = self.sessions.keys().copied().collect();
         for id in sessions {
-            self.start_idling(now, id);
             self.start_lifetime(now, id);
             let Some(session) = self.sessions.get(&id) else { continue };
             let stay = session.leg.stay;
