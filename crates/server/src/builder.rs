@@ -246,23 +246,13 @@ impl ServerBuilder {
         let mut chance = Chance::from_seed(seed()?);
         let (doors, lanes) =
             zones::start(self.zone_threads, self.stuck_threads_max, &around, &mut chance)?;
-        drop(around);
-
-        let recovered =
-            ledger::recover(self.store.as_mut()).map_err(|error| StartError(error.to_string()))?;
-        let (hub, damaged) = Hub::open(clock.now(), wall(), self.config, seed()?, recovered);
-        tell_damage(&hub, damaged);
+        let hub = open_hub(self.store.as_mut(), self.config, clock)?;
         sight.recover(&hub);
         let (failed, failure) = watch::channel(None);
-        let around = directory::Around {
-            clock,
-            ledger: ledger_door.clone(),
-            sight: sight.clone(),
-            failure: failure.clone(),
-        };
         let (directory, commits) =
-            directory::start(self.directory, self.store.as_mut(), seed()?, around)
+            directory::start(self.directory, self.store.as_mut(), seed()?, &around, &failure)
                 .map_err(StartError)?;
+        drop(around);
         let told = ledger::Told {
             hub: inner.clone(),
             zones: Mailbag::new(doors.clone()),
@@ -302,6 +292,14 @@ impl ServerBuilder {
             directory,
         }))
     }
+}
+
+/// The hub as the store has kept it.
+fn open_hub(store: &mut dyn Store, config: HubConfig, clock: Clock) -> Result<Hub, StartError> {
+    let recovered = ledger::recover(store).map_err(|error| StartError(error.to_string()))?;
+    let (hub, damaged) = Hub::open(clock.now(), wall(), config, seed()?, recovered);
+    tell_damage(&hub, damaged);
+    Ok(hub)
 }
 
 /// What could not be read, for whoever runs the server.

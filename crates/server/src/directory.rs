@@ -21,20 +21,11 @@ use tokio::sync::{broadcast, mpsc, watch};
 
 use self::mail::{FROM_STORE_MAX, MAIL_MAX};
 use self::task::DirectoryTask;
-use crate::clock::{Clock, wall};
-use crate::ledger::LedgerDoor;
-use crate::sight::SharedSight;
+use crate::clock::wall;
+use crate::zones::Surroundings;
 
 /// Events that a listener may fall behind before it misses some.
 const EVENTS_MAX: usize = 4_096;
-
-/// What the task uses of the server.
-pub(crate) struct Around {
-    pub(crate) clock: Clock,
-    pub(crate) ledger: LedgerDoor,
-    pub(crate) sight: SharedSight,
-    pub(crate) failure: watch::Receiver<Option<String>>,
-}
 
 /// Opens the directory and starts its task, if there is to be one. Returned are the way to it, and
 /// who tells it of commits.
@@ -45,7 +36,8 @@ pub(crate) fn start(
     config: Option<DirectoryConfig>,
     store: &mut dyn Store,
     seed: [u8; 32],
-    around: Around,
+    around: &Surroundings,
+    failure: &watch::Receiver<Option<String>>,
 ) -> Result<(Option<DirectoryDoor>, CommitsTold), String> {
     let Some(config) = config else { return Ok((None, CommitsTold::new(None))) };
     let now = (around.clock.now(), wall());
@@ -53,8 +45,7 @@ pub(crate) fn start(
     let (mail, waiting) = mpsc::channel(MAIL_MAX);
     let (commits, from_store) = mpsc::channel(FROM_STORE_MAX);
     let (events, _) = broadcast::channel(EVENTS_MAX);
-    let failure = around.failure.clone();
     let task = DirectoryTask::new(directory, around, events.clone());
-    tokio::spawn(task.run(from_store, waiting, failure));
+    tokio::spawn(task.run(from_store, waiting, failure.clone()));
     Ok((Some(DirectoryDoor::new(mail, events)), CommitsTold::new(Some(commits))))
 }

@@ -13,13 +13,13 @@ use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
 use tokio::time::MissedTickBehavior;
 
-use super::Around;
 use super::lines::{NOTICES_MAX, Notice};
 use super::mail::{Asker, FromStore, Mail};
 use crate::clock::{Clock, wall};
 use crate::ledger::{Entry, LedgerDoor};
 use crate::logbook::Cause;
 use crate::sight::SharedSight;
+use crate::zones::Surroundings;
 
 /// How often the wall clock is read.
 const WALL_EVERY: Duration = Duration::from_secs(1);
@@ -53,14 +53,14 @@ pub(crate) struct DirectoryTask {
 impl DirectoryTask {
     pub(crate) fn new(
         directory: Directory,
-        around: Around,
+        around: &Surroundings,
         events: broadcast::Sender<Event>,
     ) -> Self {
         Self {
             directory,
             clock: around.clock,
-            ledger: around.ledger,
-            sight: around.sight,
+            ledger: around.ledger.clone(),
+            sight: around.sight.clone(),
             events,
             askers: HashMap::new(),
             last_ticket: 0,
