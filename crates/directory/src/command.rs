@@ -184,6 +184,27 @@ pub enum Command {
     Unsubscribe(u64),
 }
 
+impl Command {
+    /// Whether it asks that something more be kept. A driver whose store has no room refuses these;
+    /// the others only read, or end something.
+    #[must_use]
+    pub fn takes_room(&self) -> bool {
+        matches!(
+            self,
+            Self::PutFleet(_)
+                | Self::PutAlias(_)
+                | Self::PutQueue(_)
+                | Self::Register(_)
+                | Self::Create { .. }
+                | Self::Update { .. }
+                | Self::Reserve { .. }
+                | Self::Extend { .. }
+                | Self::Claim { .. }
+                | Self::Place { .. }
+        )
+    }
+}
+
 /// What came of it.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Answer {

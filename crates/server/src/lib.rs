@@ -18,6 +18,7 @@
 pub mod admin;
 pub mod admission;
 pub mod blocking;
+pub mod directory;
 pub mod events;
 pub mod jobs;
 pub mod listener;
@@ -50,10 +51,12 @@ mod websocket;
 mod zones;
 
 pub use self::admin::AdminConfig;
+pub use rejoin_directory::DirectoryConfig;
 pub use rejoin_relay as relay;
 
 pub use self::admission::{Admission, Verdict};
 pub use self::builder::{ServerBuilder, StartError};
+pub use self::directory::{AskError, DirectoryDoor};
 pub use self::frame_log::FrameLog;
 pub use self::jobs::JobRunner;
 pub use self::listener::WebConfig;

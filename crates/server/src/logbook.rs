@@ -66,9 +66,10 @@ pub(crate) enum Cause {
     Accept,
     Listener,
     Frame,
+    Host,
 }
 
-const CAUSES: [(Cause, &str); 19] = [
+const CAUSES: [(Cause, &str); 20] = [
     (Cause::Created, "session created"),
     (Cause::Linked, "session linked"),
     (Cause::Idle, "idle timeout"),
@@ -78,6 +79,7 @@ const CAUSES: [(Cause, &str); 19] = [
     (Cause::Accept, "no connection can be accepted"),
     (Cause::Listener, "a listener panicked"),
     (Cause::Frame, "frame"),
+    (Cause::Host, "host"),
     (Cause::Guard(Step::Warn), "guard step: warn"),
     (Cause::Guard(Step::Throttle), "guard step: throttle"),
     (Cause::Guard(Step::Sever), "guard step: sever"),

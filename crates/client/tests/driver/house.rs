@@ -213,6 +213,7 @@ impl Hall {
                 HubOutput::Pause { .. }
                 | HubOutput::AskAdmission { .. }
                 | HubOutput::RunCallback { .. }
+                | HubOutput::Seat(_)
                 | HubOutput::Native { .. }
                 | HubOutput::Event(_)
                 | HubOutput::Answer { .. } => {}

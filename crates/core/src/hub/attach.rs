@@ -200,6 +200,7 @@ impl Hub {
             zone_awaits: false,
             zone_lost: false,
             outbox_dirty: true,
+            seats: Vec::new(),
         }
     }
 

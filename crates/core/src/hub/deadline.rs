@@ -31,6 +31,8 @@ pub(crate) enum Alarm {
     Idle(ConnectionId),
     Lifetime(SessionId),
     Call(SessionId),
+    /// The directory has been asked something about a session's seat.
+    Seats(SessionId),
     /// Nothing but the time: while somebody is held a stall must be seen for what it is, even when
     /// no other deadline is near.
     Pulse,
@@ -143,6 +145,7 @@ impl Hub {
                 Alarm::Idle(connection) => self.idle_due(now, connection),
                 Alarm::Lifetime(session) => self.lifetime_due(now, session),
                 Alarm::Call(session) => self.calls_due(now, session),
+                Alarm::Seats(session) => self.seats_due(now, session),
                 Alarm::Pulse => {
                     self.alarms.is_pulsing = false;
                     self.pulse(now);
