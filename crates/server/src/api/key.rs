@@ -84,6 +84,12 @@ impl ApiKey {
         Self { name: name.to_owned(), role, hash, rate_per_s: Self::RATE_PER_S }
     }
 
+    /// The same, with another rate.
+    #[must_use]
+    pub fn at_rate(self, rate_per_s: u32) -> Self {
+        Self { rate_per_s, ..self }
+    }
+
     /// The text of a new key, from random bytes: it says what it is, for whoever finds it in a place
     /// where it should not be.
     #[must_use]
