@@ -15,6 +15,7 @@ use ed25519_dalek::{Signature, Verifier, VerifyingKey};
 use rejoin_core::chance::Chance;
 use rejoin_core::event::Event;
 use rejoin_core::exchange::ToZone;
+use rejoin_core::guard::Origin;
 use rejoin_core::hub::{Answer, Hub, HubConfig, HubInput, HubOutput, Recovered};
 use rejoin_core::id::{ConnectionId, JobId, OwnerEpoch, PlayerId, SessionId, ZoneId};
 use rejoin_core::scope::ScopeId;
@@ -62,6 +63,10 @@ pub struct Desk {
     /// Frames as the zones gave them out, for stories about encoding.
     pub sent: Vec<(ConnectionId, SharedFrame)>,
     pub doorman: Doorman,
+    /// Where new connections come from.
+    pub origin: Option<Origin>,
+    /// Addresses that were shut out.
+    pub barred: Vec<(Origin, Duration)>,
     /// Zones are not opened before this is false again.
     pub hold_zones: bool,
     /// A connection that is told its last word stays half open.
@@ -98,6 +103,8 @@ impl Desk {
             jobs: Vec::new(),
             sent: Vec::new(),
             doorman: Doorman::Approves,
+            origin: None,
+            barred: Vec::new(),
             hold_zones: false,
             half_open: false,
             damaged_players: Vec::new(),
@@ -236,6 +243,7 @@ impl Desk {
                 HubOutput::Send { connection, frame } => self.deliver(connection, &frame),
                 HubOutput::Close { connection, code } => self.close(connection, code),
                 HubOutput::Pause { .. } => {}
+                HubOutput::Bar { origin, wait } => self.barred.push((origin, wait)),
                 HubOutput::Verify { connection, public_key, text, signature } => {
                     let key = VerifyingKey::from_bytes(&public_key);
                     let signature = Signature::from_bytes(&signature);
@@ -394,8 +402,8 @@ impl Desk {
         let id = ConnectionId(self.last_connection);
         let client = self.clients.entry(name).or_insert_with(|| Client::new(name));
         client.lines.push(Line { id, nonce: Bytes::new(), frames: Vec::new(), closed: None });
-        self.to_hub
-            .push_back(HubInput::Opened { connection: id, serializer: Serializer::Protobuf });
+        let (serializer, origin) = (Serializer::Protobuf, self.origin);
+        self.to_hub.push_back(HubInput::Opened { connection: id, serializer, origin });
         id
     }
 }
