@@ -1,6 +1,8 @@
 //! The settings of `rejoin serve`: the command line goes before the environment, that before
 //! `rejoin.toml`, and that before the defaults. A key that is not known is refused by name and line.
 
+mod doors;
+mod guard;
 mod zones;
 
 use std::fmt;
@@ -13,6 +15,10 @@ use rejoin::server::relay::RelayConfig;
 use rejoin::server::{AddressBlock, Addresses, ForwardedHeader, Webhook};
 use serde::{Deserialize, Deserializer};
 
+use self::doors::{TcpFile, TlsFile};
+pub(crate) use self::doors::{TcpSettings, TlsSettings};
+pub(crate) use self::guard::GuardMode;
+use self::guard::{GuardFile, GuardSettings};
 use self::zones::ZonesFile;
 use super::Failure;
 
@@ -28,6 +34,15 @@ pub(crate) struct ServeArguments {
     /// Where operators look: metrics, events, sessions, health. [default: 127.0.0.1:7401]
     #[arg(long, env = "REJOIN_ADMIN_LISTEN", value_name = "ADDRESS")]
     admin_listen: Option<SocketAddr>,
+    /// Where players connect by plain TCP. [default: nowhere]
+    #[arg(long, env = "REJOIN_TCP_LISTEN", value_name = "ADDRESS")]
+    tcp_listen: Option<SocketAddr>,
+    /// For development: encrypt all doors of players with a certificate made at the start.
+    #[arg(long, env = "REJOIN_TLS_DEV")]
+    tls_dev: bool,
+    /// `open` gives addresses no rations: for tests and measurements that come from one machine.
+    #[arg(long, env = "REJOIN_GUARD", value_name = "MODE")]
+    guard: Option<GuardMode>,
     /// Keep everything in memory.
     #[arg(long, env = "REJOIN_MEMORY")]
     memory: bool,
@@ -72,6 +87,11 @@ struct File {
     trusted_proxies: Option<Vec<AddressBlock>>,
     forwarded_header: Option<HeaderName>,
     admission: Option<AdmissionFile>,
+    #[serde(default)]
+    tcp: TcpFile,
+    tls: Option<TlsFile>,
+    #[serde(default)]
+    guard: GuardFile,
     #[serde(default)]
     admin: AdminFile,
     #[serde(default)]
@@ -170,6 +190,10 @@ pub(crate) struct Settings {
     pub(crate) trusted_proxies: Vec<AddressBlock>,
     pub(crate) forwarded_header: ForwardedHeader,
     pub(crate) admission: Option<AdmissionFile>,
+    /// None: there is no door for byte streams.
+    pub(crate) tcp: Option<TcpSettings>,
+    pub(crate) tls: TlsSettings,
+    pub(crate) guard: GuardSettings,
     pub(crate) log: String,
     pub(crate) log_json: bool,
     pub(crate) log_addresses: Addresses,
@@ -204,6 +228,9 @@ impl ServeArguments {
                 HeaderName::Forwarded => ForwardedHeader::Forwarded,
             },
             admission: file.admission,
+            tcp: file.tcp.settings(self.tcp_listen),
+            tls: doors::tls(file.tls, self.tls_dev),
+            guard: file.guard.settings(self.guard),
             log: self.log.clone().or(file.log.filter).unwrap_or_else(|| "info".to_owned()),
             log_json: self.log_json || file.log.json == Some(true),
             log_addresses: file.log.addresses.map(Addresses::from).unwrap_or_default(),
@@ -261,6 +288,8 @@ impl fmt::Display for Settings {
                 writeln!(f, "# secret: set, not shown")?;
             }
         }
+        doors::show(self.tcp, &self.tls, f)?;
+        self.guard.show(f)?;
         writeln!(f, "\n[admin]\nlisten = \"{}\"", self.admin_listen)?;
         writeln!(f, "hosts = {:?}", self.admin_hosts)?;
         writeln!(f, "\n[log]\nfilter = {:?}\njson = {}", self.log, self.log_json)?;
@@ -323,6 +352,7 @@ mod tests {
         assert_eq!(file.log.addresses.map(Addresses::from), Some(settings.log_addresses));
         assert_eq!(file.zone.relay.config(false), Ok(settings.relay));
         assert_eq!(file.stop_within_s, Some(25));
+        assert_eq!(file.guard.settings(None), settings.guard);
     }
 
     #[test]
