@@ -21,6 +21,7 @@ use tokio::sync::mpsc::error::TrySendError;
 use tokio::time::{sleep, timeout};
 
 use crate::clock::Clock;
+use crate::gate::origin_of;
 use crate::lines::LineState;
 use crate::mailbox::{Mail, OuterDoor};
 use crate::metrics::Transport;
@@ -88,7 +89,8 @@ pub(crate) async fn serve(
         Encoding::Protobuf => Serializer::Protobuf,
         Encoding::Json => Serializer::Json,
     };
-    if tell(&shared.outer, HubInput::Opened { connection, serializer }).await {
+    let origin = peer.address.map(origin_of);
+    if tell(&shared.outer, HubInput::Opened { connection, serializer, origin }).await {
         let reader = Reader {
             connection,
             encoding,

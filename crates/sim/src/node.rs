@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use crate::disk::Disk;
 use rejoin_core::chance::Chance;
+use rejoin_core::guard::Door;
 use rejoin_core::hub::{Hub, Recovered};
 use rejoin_core::id::{OwnerEpoch, ZoneId};
 use rejoin_core::scope::ScopeId;
@@ -32,6 +33,8 @@ pub struct Seat {
 pub struct Node {
     /// The hub; none while the server is down.
     pub hub: Option<Hub>,
+    /// Who may make a connection; none while the server is down.
+    pub door: Option<Door>,
     /// The zones.
     pub zones: BTreeMap<ZoneId, Seat>,
     /// What survives.
@@ -109,6 +112,7 @@ impl Node {
         let (hub, damaged) =
             Hub::open(self.time(now), wall, knobs.hub.clone(), rng.seed(), recovered);
         self.hub = Some(hub);
+        self.door = Some(Door::new(knobs.hub.guard));
         damaged.into_iter().map(|(id, text)| format!("session {id}: {text}")).collect()
     }
 

@@ -301,12 +301,15 @@ impl Hub {
         if self.going_down {
             return;
         }
-        let held = self.sessions.get(&id).is_some_and(|session| {
-            session.epoch == epoch && matches!(session.presence, Presence::Away(Some(_)))
-        });
-        if !held {
+        let session = self.sessions.get(&id).filter(|session| session.epoch == epoch);
+        let Some(Presence::Away(Some(until))) = session.map(|session| session.presence) else {
             // Somebody came back: this timer belongs to an earlier drop.
             return hit(Mark::StaleIgnored);
+        };
+        if until > now {
+            // Its player was here and told to wait.
+            self.alarms.set(now, until.since(now), Alarm::Hold(id, epoch));
+            return self.pulse(now);
         }
         self.hold_ended(now, id);
     }
