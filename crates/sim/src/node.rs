@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use crate::bureau::Bureau;
 use crate::disk::Disk;
 use rejoin_core::chance::Chance;
 use rejoin_core::hub::{Hub, Recovered};
@@ -34,6 +35,8 @@ pub struct Node {
     pub hub: Option<Hub>,
     /// The zones.
     pub zones: BTreeMap<ZoneId, Seat>,
+    /// The directory and the server's own host, in worlds that have them.
+    pub bureau: Option<Bureau>,
     /// What survives.
     pub disk: Disk,
     /// Which process this is.
@@ -92,6 +95,7 @@ impl Node {
         self.knows_full = false;
         let hub = self.disk.open(ScopeId::Hub, rng).expect("it does not rot");
         let mut recovered = Recovered { hub, ..Default::default() };
+        let mut games = rejoin_directory::Recovered::default();
         let scopes = self.disk.scopes();
         for scope in scopes.into_iter().filter(|scope| *scope != ScopeId::Hub) {
             match (scope, self.disk.open(scope, rng)) {
@@ -101,6 +105,9 @@ impl Node {
                 (ScopeId::Zone(_), Ok(opened)) => {
                     recovered.zones.extend(KeptZone::of(&opened.rows))
                 }
+                (ScopeId::Catalogue, Ok(opened)) => games.catalogue = opened,
+                (ScopeId::Game(id), Ok(opened)) => games.games.push((id, opened)),
+                (ScopeId::Host(id), Ok(opened)) => games.hosts.push((id, opened)),
                 (_, Ok(_)) => {}
                 (_, Err(_)) => self.disk.strike("a damaged scope was set aside"),
             }
@@ -109,12 +116,18 @@ impl Node {
         let (hub, damaged) =
             Hub::open(self.time(now), wall, knobs.hub.clone(), rng.seed(), recovered);
         self.hub = Some(hub);
+        let time = self.time(now);
+        self.bureau = knobs
+            .directory
+            .clone()
+            .map(|config| Bureau::open(time, wall, config, rng.seed(), games));
         damaged.into_iter().map(|(id, text)| format!("session {id}: {text}")).collect()
     }
 
     /// The process is gone, and everything in it.
     pub fn kill(&mut self, rng: &mut Rng) {
         self.hub = None;
+        self.bureau = None;
         self.zones.clear();
         self.mail_at.clear();
         self.disk.crash(rng);
