@@ -13,6 +13,8 @@ use rejoin_core::wire::v1::{Join, RefusalCode, Rung, up};
 use crate::desk::clerk::Seat;
 use crate::desk::{Desk, join};
 
+type Act = fn(&mut Desk);
+
 const GAME: GameId = GameId([0xab; 16]);
 
 fn game(kind: &str) -> ZoneName {
@@ -151,7 +153,7 @@ fn a_drop_keeps_the_seat_and_the_end_of_the_hold_frees_it() {
 
 #[test]
 fn every_way_out_frees_the_seat() {
-    let ways: [(&str, fn(&mut Desk)); 5] = [
+    let ways: [(&str, Act); 5] = [
         ("bye", |desk| desk.bye("ann")),
         ("kick", |desk| {
             let ann = desk.id("ann");
@@ -239,7 +241,7 @@ fn a_claim_that_ran_out_is_made_again_or_the_member_goes() {
 
 #[test]
 fn a_crash_between_any_two_steps_leaves_no_seat_and_no_member_alone() {
-    let acts: [(&str, fn(&mut Desk)); 3] = [
+    let acts: [(&str, Act); 3] = [
         ("join", |desk| desk.up("bob", shown("plaza", &SeatId([2; 16]).to_string()))),
         ("part", |desk| desk.part("ann")),
         ("bye", |desk| desk.bye("ann")),
