@@ -7,7 +7,7 @@ use rejoin_core::id::{GameId, HostId, SeatId};
 
 use crate::catalogue::{AliasSpec, FleetSpec};
 use crate::game::{GameChange, GameSpec, GameView, Guest, Holder, SeatView};
-use crate::host::{HostView, Registration};
+use crate::host::{HostAddress, HostView, Registration};
 use crate::queue::{PlacementRequest, PlacementView, QueueSpec};
 use crate::search::{Page, SearchRequest};
 
@@ -63,6 +63,8 @@ pub enum Command {
     },
     /// A Game.
     DescribeGame(GameId),
+    /// Where the players of a Game find its host.
+    FindHost(GameId),
     /// Changes a Game, if its host agrees.
     Update {
         /// Which.
@@ -222,6 +224,8 @@ pub enum Answer {
     Host(Box<HostView>),
     /// Hosts.
     Hosts(Vec<HostView>),
+    /// Where players find a host.
+    Address(HostAddress),
     /// Queues.
     Queues(Vec<QueueSpec>),
     /// A placement.

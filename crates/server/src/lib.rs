@@ -17,6 +17,7 @@
 
 pub mod admin;
 pub mod admission;
+pub mod api;
 pub mod blocking;
 pub mod directory;
 pub mod events;
@@ -54,6 +55,7 @@ pub use rejoin_directory::DirectoryConfig;
 pub use rejoin_relay as relay;
 
 pub use self::admission::{Admission, Verdict};
+pub use self::api::{ApiConfig, ApiKey, Role};
 pub use self::builder::{ServerBuilder, StartError};
 pub use self::directory::{AskError, DirectoryDoor};
 pub use self::frame_log::FrameLog;

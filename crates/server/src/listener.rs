@@ -19,6 +19,7 @@ use rejoin_wire::Encoding;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
 
+use crate::api::{self, ApiConfig};
 use crate::logbook::Cause;
 use crate::metrics::Transport;
 use crate::pages::{self, Page};
@@ -47,6 +48,8 @@ pub struct WebConfig {
     pub page: Option<String>,
     /// What a game shows under other paths.
     pub pages: Vec<Page>,
+    /// The directory over HTTP, at `/v1`; none: it is not there.
+    pub api: Option<ApiConfig>,
 }
 
 impl Default for WebConfig {
@@ -59,6 +62,7 @@ impl Default for WebConfig {
             forwarded_header: ForwardedHeader::default(),
             page: None,
             pages: Vec::new(),
+            api: None,
         }
     }
 }
@@ -84,13 +88,18 @@ impl Server {
         let sockets_max = web.sockets_max;
         let deadline = web.header_deadline;
         let pages = pages::routes(&web.pages);
+        let api = match (&web.api, self.directory()) {
+            (Some(api), Some(door)) => api::routes(door, api, &web.origins, self.0.clock),
+            _ => Router::new(),
+        };
         let door = Door { server: self.clone(), web: Arc::new(web) };
         let routes = Router::new()
             .route("/play", get(play))
             .route("/", get(page))
             .merge(health(self.clone()))
             .merge(pages)
-            .with_state(door);
+            .with_state(door)
+            .merge(api);
         self.accept(listener, routes, deadline, sockets_max).await;
     }
 
@@ -258,7 +267,7 @@ fn choose(upgrade: &mut WebSocketUpgrade) -> Option<Encoding> {
 
 /// Whether a page of this origin may connect. A browser always says where a page is from; whoever
 /// says nothing is no browser.
-fn is_welcome(headers: &HeaderMap, origins: &[String]) -> bool {
+pub(crate) fn is_welcome(headers: &HeaderMap, origins: &[String]) -> bool {
     let Some(origin) = headers.get(header::ORIGIN) else { return true };
     let Ok(origin) = origin.to_str() else { return false };
     if origins.iter().any(|allowed| allowed == "*" || allowed.eq_ignore_ascii_case(origin)) {

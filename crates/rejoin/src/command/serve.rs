@@ -4,7 +4,9 @@ use std::io::IsTerminal;
 use std::net::SocketAddr;
 
 use rejoin::hub::HubConfig;
-use rejoin::server::{AdminConfig, ServerBuilder, SightConfig, WebConfig, Webhook, relay};
+use rejoin::server::{
+    AdminConfig, ApiConfig, ServerBuilder, SightConfig, WebConfig, Webhook, relay,
+};
 use rejoin::store::Embedded;
 use rejoin_arena::Arena;
 use tokio::net::{TcpListener, TcpSocket};
@@ -73,20 +75,16 @@ async fn serve(settings: &Settings) -> Result<(), Failure> {
         control = control::listen(data, store.snapshots());
         builder = builder.store(store);
     }
+    if settings.directory.enabled {
+        builder = builder.directory(settings.directory.config.clone());
+    }
     if let Some(admission) = &settings.admission {
         let hook = Webhook::new(&admission.url, admission.secret.as_deref());
         builder =
             builder.admission(hook.map_err(|error| Failure::new(format!("[admission]: {error}")))?);
     }
     let server = builder.start().map_err(|error| Failure::new(error.to_string()))?;
-    let web = WebConfig {
-        origins: settings.origins.clone(),
-        trusted_proxies: settings.trusted_proxies.clone(),
-        forwarded_header: settings.forwarded_header,
-        page: Some(PAGE.replace("{address}", &players_at.to_string())),
-        pages: if has_arena { rejoin_arena::pages() } else { vec![rejoin_arena::closed_page()] },
-        ..WebConfig::default()
-    };
+    let web = web_config(settings, players_at);
     let operators = AdminConfig { hosts: settings.admin_hosts.clone(), ..AdminConfig::default() };
     let doors = [server.clone(), server.clone()];
     let [first, second] = doors;
@@ -118,6 +116,26 @@ async fn serve(settings: &Settings) -> Result<(), Failure> {
     }
     println!("stopped");
     Ok(())
+}
+
+fn web_config(settings: &Settings, players: SocketAddr) -> WebConfig {
+    WebConfig {
+        origins: settings.origins.clone(),
+        trusted_proxies: settings.trusted_proxies.clone(),
+        forwarded_header: settings.forwarded_header,
+        page: Some(PAGE.replace("{address}", &players.to_string())),
+        pages: if settings.has_arena(players) {
+            rejoin_arena::pages()
+        } else {
+            vec![rejoin_arena::closed_page()]
+        },
+        api: Some(ApiConfig {
+            keys: settings.directory.keys.clone(),
+            open: settings.is_directory_open(players),
+            ..ApiConfig::default()
+        }),
+        ..WebConfig::default()
+    }
 }
 
 fn hub_config(settings: &Settings, players: SocketAddr) -> HubConfig {
@@ -163,6 +181,16 @@ fn greet(settings: &Settings, players: SocketAddr, admin: SocketAddr) {
         println!("  play at   http://{players}/arena");
     }
     println!("  look at   http://{players}/     (what to type, in a browser)");
+    if settings.directory.enabled {
+        let who = match settings.directory.keys.len() {
+            _ if settings.is_directory_open(players) => {
+                "no key is needed here with --dev".to_owned()
+            }
+            0 => "nobody yet: `rejoin key new` makes a key".to_owned(),
+            keys => format!("{keys} API keys"),
+        };
+        println!("  directory http://{players}/v1   ({who})");
+    }
     println!("  operators http://{admin}/     (metrics, events, sessions, health)");
     if !admin.ip().is_loopback() {
         println!();
