@@ -6,7 +6,9 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use rejoin_core::exchange::ZoneName;
 use rejoin_core::id::GameId;
+use rejoin_core::seat::GameNews;
 
 use crate::command::Command;
 use crate::game::{GameChange, GameSpec, GameView};
@@ -66,6 +68,20 @@ pub enum LocalInput {
     Match(GameId, bool),
     /// Whether the threads of zones answer.
     Health(bool),
+}
+
+impl LocalInput {
+    /// What the hub tells of a zone; none if its name is no Game's.
+    #[must_use]
+    pub fn news(zone: &ZoneName, news: GameNews) -> Option<Self> {
+        let game = GameId::from_hex(&zone.name)?;
+        Some(match news {
+            GameNews::Opened => Self::ZoneOpened(game),
+            GameNews::Refused(why) => Self::ZoneRefused(game, why),
+            GameNews::Ended => Self::ZoneEnded(game),
+            GameNews::Match(running) => Self::Match(game, running),
+        })
+    }
 }
 
 /// What a local host gives out, to be carried out in order.

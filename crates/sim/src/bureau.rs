@@ -51,6 +51,8 @@ pub struct Bureau {
     pub wake: Option<u64>,
     /// When the last message to it arrives.
     pub mail_at: u64,
+    /// When the last news of a zone arrives.
+    pub news_at: u64,
     /// Commands of the host that the hub has not answered.
     pub errands: BTreeMap<u64, GameId>,
 }
@@ -106,6 +108,7 @@ impl Bureau {
             tickets: 0,
             wake: None,
             mail_at: 0,
+            news_at: 0,
             errands: BTreeMap::new(),
         }
     }

@@ -73,6 +73,7 @@ impl World {
                 }
             }
             HubOutput::RunCallback { .. } => {}
+            HubOutput::Game(name, news) => self.tell_host(&name, news),
             HubOutput::Seat(request) => {
                 self.ask_directory(Asked::Seat(request), seating::command(&request));
             }

@@ -2,10 +2,10 @@
 //! seats and members agree when all is quiet.
 
 use bytes::Bytes;
-use rejoin_core::event::Event as Told;
+use rejoin_core::exchange::ZoneName;
 use rejoin_core::hub::{Answer as HubAnswer, Command as HubCommand, HubInput};
 use rejoin_core::id::{GameId, SeatId, SessionId};
-use rejoin_core::seat::{SeatRefusal, SeatStep};
+use rejoin_core::seat::{GameNews, SeatRefusal, SeatStep};
 use rejoin_core::session::Place;
 use rejoin_directory::catalogue::FleetSpec;
 use rejoin_directory::game::{GameSpec, Guest, SeatState};
@@ -239,25 +239,16 @@ impl World {
         self.plan(0, Event::ToLocalHost { incarnation, input: Box::new(input) });
     }
 
-    /// What happens to Games' zones reaches the server's own host.
-    pub fn overhear_games(&mut self, event: &Told) {
+    /// What became of a Game's zone reaches the server's own host.
+    pub fn tell_host(&mut self, zone: &ZoneName, news: GameNews) {
         let incarnation = self.node.incarnation;
-        let of = |zone| self.games.iter().chain(&self.over).find(|game| zone_id(**game) == zone);
-        let input = match event {
-            Told::ZoneOpened { name, .. } if name.kind == KIND => {
-                GameId::from_hex(&name.name).map(LocalInput::ZoneOpened)
-            }
-            Told::ZoneEnded { zone } => of(*zone).map(|game| LocalInput::ZoneEnded(*game)),
-            Told::ZoneOpenRefused { zone, text } => {
-                of(*zone).map(|game| LocalInput::ZoneRefused(*game, text.clone()))
-            }
-            Told::MatchStarted { zone } => of(*zone).map(|game| LocalInput::Match(*game, true)),
-            Told::MatchEnded { zone } => of(*zone).map(|game| LocalInput::Match(*game, false)),
-            _ => None,
-        };
-        if let Some(input) = input {
-            self.plan(0, Event::ToLocalHost { incarnation, input: Box::new(input) });
-        }
+        self.tell(|| format!("{zone:?} {news:?}"));
+        let Some(input) = LocalInput::news(zone, news) else { return };
+        let wait = self.rng.below(self.knobs.mailbox_us + 1);
+        let Some(bureau) = &mut self.node.bureau else { return };
+        bureau.news_at = bureau.news_at.max(self.now + wait);
+        let (at, input) = (bureau.news_at, Box::new(input));
+        self.queue.push(at, Event::ToLocalHost { incarnation, input });
     }
 
     /// A player outside zones wants to play a Game: it shows a ticket, or asks for one.

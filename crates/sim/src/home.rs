@@ -95,7 +95,6 @@ impl World {
 
     pub(crate) fn overhear(&mut self, event: &Told) {
         self.tell(|| format!("server: {event:?}"));
-        self.overhear_games(event);
         match event {
             Told::PlayerDropped { session, .. } => self.note_drop(*session),
             Told::HoldEnded { session } => self.check_hold(session.0),

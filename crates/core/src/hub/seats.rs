@@ -13,7 +13,7 @@ use crate::exchange::{ToZone, ZoneName};
 use crate::id::{GameId, SeatId, SessionId, ZoneId};
 use crate::mark::{Mark, hit};
 use crate::planted::{Bug, is_armed};
-use crate::seat::{SeatAsk, SeatRefusal, SeatRequest, SeatStep, Seating};
+use crate::seat::{GameNews, SeatAsk, SeatRefusal, SeatRequest, SeatStep, Seating};
 use crate::session::Place;
 use crate::time::Time;
 
@@ -22,9 +22,9 @@ use crate::time::Time;
 const SEATS_MAX: usize = 8;
 
 impl Hub {
-    /// The zones that run Games, open or being opened.
+    /// The zones that run Games: those that are open, and those that are kept and about to be.
     pub fn games(&self) -> impl Iterator<Item = (GameId, &ZoneName)> {
-        let seated = self.zones.values().filter(|zone| zone.seated);
+        let seated = self.zones.values().filter(|zone| zone.seated && zone.is_kept());
         seated.filter_map(|zone| Some((GameId::from_hex(&zone.name.name)?, &zone.name)))
     }
 
@@ -32,7 +32,12 @@ impl Hub {
     pub(crate) fn open_game(&mut self, name: ZoneName) -> Result<ZoneId, RefusalCode> {
         let id = ZoneId::of(&name.kind, &name.name);
         match self.zones.get(&id) {
-            Some(zone) if zone.seated => return Ok(id),
+            Some(zone) if zone.seated => {
+                if zone.owner().is_some() {
+                    self.tell_host(id, GameNews::Opened);
+                }
+                return Ok(id);
+            }
             // Somebody opened a zone of that name, and others may be in it without a seat.
             Some(_) => return Err(RefusalCode::CreateDenied),
             None => {}
@@ -45,6 +50,14 @@ impl Hub {
         }
         self.open_zone(name, None, false, true);
         Ok(id)
+    }
+
+    /// If a zone runs a Game, its host hears what became of it.
+    pub(crate) fn tell_host(&mut self, zone: ZoneId, news: GameNews) {
+        if let Some(info) = self.zones.get(&zone).filter(|info| info.seated) {
+            let name = info.name.clone();
+            self.push(HubOutput::Game(name, news));
+        }
     }
 
     /// The seat that a join shows, if its zone wants one.

@@ -12,6 +12,7 @@ use crate::event::{EndCause, Event};
 use crate::exchange::{Hold, ToHub, ToZone, ZoneName};
 use crate::id::{ConnectionId, OwnerEpoch, PlayerId, SessionId, ZoneId};
 use crate::mark::{Mark, hit};
+use crate::seat::GameNews;
 use crate::session::{Flags, Place, Presence};
 use crate::time::Time;
 use crate::zone::{ZoneConfig, ZoneSpec};
@@ -56,6 +57,11 @@ impl ZoneInfo {
     /// Whether what it says waits for its store.
     pub(crate) fn is_gated(&self) -> bool {
         self.config.durability.is_gated()
+    }
+
+    /// Whether it is there: open, or kept and about to be.
+    pub(crate) fn is_kept(&self) -> bool {
+        self.awaited || self.owner().is_some()
     }
 
     pub(crate) fn is_settled(&self) -> bool {
@@ -186,6 +192,7 @@ impl Hub {
         if let Some(info) = self.zones.get_mut(&zone) {
             info.match_running = running;
         }
+        self.tell_host(zone, GameNews::Match(running));
         if !running {
             self.match_ended(now, zone);
         }
@@ -215,6 +222,7 @@ impl Hub {
                 self.tell_zone(zone, ToZone::End);
             }
             self.push(HubOutput::Event(Event::ZoneOpened { zone, name }));
+            self.tell_host(zone, GameNews::Opened);
         }
         for (session, stay) in members {
             let here = self
@@ -267,10 +275,12 @@ impl Hub {
 
     fn open_refused(&mut self, now: Time, zone: ZoneId, text: String) {
         self.push(HubOutput::Event(Event::ZoneOpenRefused { zone, text: text.clone() }));
+        self.tell_host(zone, GameNews::Refused(text.clone()));
         self.abandon_zone(now, zone, &text);
     }
 
     fn zone_ended(&mut self, now: Time, zone: ZoneId) {
+        self.tell_host(zone, GameNews::Ended);
         self.abandon_zone(now, zone, "the zone ended");
     }
 

@@ -6,7 +6,7 @@ use rejoin_core::exchange::ZoneName;
 use rejoin_core::hub::{Answer, Command, SessionConfig};
 use rejoin_core::id::{GameId, SeatId, SessionId, ZoneId};
 use rejoin_core::scope::ScopeId;
-use rejoin_core::seat::{SeatAsk, SeatStep};
+use rejoin_core::seat::{GameNews, SeatAsk, SeatStep};
 use rejoin_core::session::Place;
 use rejoin_core::wire::v1::{Join, RefusalCode, Rung, up};
 
@@ -179,6 +179,8 @@ fn every_way_out_frees_the_seat() {
         act(&mut desk);
         assert_eq!(desk.clerk.state(seat), Seat::Left, "{what}");
         assert_eq!(members(&desk), 0, "{what}");
+        let is_over = matches!(what, "fault" | "end");
+        assert_eq!(desk.clerk.news.last() == Some(&GameNews::Ended), is_over, "{what}");
     }
 }
 
