@@ -14,6 +14,7 @@ mod hello;
 mod native;
 mod own;
 mod place;
+mod ration;
 mod recover;
 mod seats;
 mod shutdown;
@@ -30,15 +31,18 @@ use rejoin_wire::{DecodeError, SharedFrame};
 pub use self::command::{Answer, Audience, Changes, Command, SessionConfig, SessionView};
 pub use self::config::{Admission, Duplicates, HubConfig, ZoneKind};
 pub use self::connection::{ConnectionState, FrameKind, Stage, Verdict, table};
+pub use self::ration::Spent;
 pub use self::recover::Recovered;
 
 use self::commit::Commits;
 use self::connection::{Connection, Phase};
 use self::deadline::Alarms;
+use self::ration::Rations;
 use self::zones::ZoneInfo;
 use crate::chance::Chance;
 use crate::event::{Event, Offence, Step};
 use crate::exchange::{Link, ToHub, ToZone, ZoneName};
+use crate::guard::Origin;
 use crate::id::{ConnectionId, OwnerEpoch, PlayerId, Revision, SessionEpoch, SessionId, ZoneId};
 use crate::mark::{Mark, hit};
 use crate::scope::{Batch, ScopeId};
@@ -57,6 +61,8 @@ pub enum HubInput {
         connection: ConnectionId,
         /// How its frames are written.
         serializer: Serializer,
+        /// From where; none: from within, and no address is charged for it.
+        origin: Option<Origin>,
     },
     /// A frame came, or bytes that are none.
     Received {
@@ -132,6 +138,13 @@ pub enum HubOutput {
     Pause {
         /// Which.
         connection: ConnectionId,
+        /// How long.
+        wait: Duration,
+    },
+    /// Let nobody in from an address for a while, before anything is read of them.
+    Bar {
+        /// From where.
+        origin: Origin,
         /// How long.
         wait: Duration,
     },
@@ -222,6 +235,8 @@ pub struct Hub {
     /// The process is about to end.
     pub(crate) going_down: bool,
     pub(crate) counts: HubCounts,
+    /// What addresses and players may do, and how fast all are let in.
+    pub(crate) rations: Rations,
     /// Players whose rows could not be read: they may be banned.
     pub(crate) quarantined: BTreeSet<PlayerId>,
 }
@@ -250,7 +265,9 @@ impl Hub {
     pub fn handle(&mut self, now: Time, input: HubInput) {
         self.note_stall(now);
         match input {
-            HubInput::Opened { connection, serializer } => self.opened(now, connection, serializer),
+            HubInput::Opened { connection, serializer, origin } => {
+                self.opened(now, connection, serializer, origin);
+            }
             HubInput::Received { connection, frame, bytes } => {
                 self.received(now, connection, frame, bytes);
             }
@@ -392,6 +409,7 @@ impl Hub {
             CloseCode::Flooded => Mark::Flooded,
             _ => Mark::Malformed,
         });
+        self.count_violation(now, connection);
         self.drop_connection(now, connection, code, text);
     }
 
@@ -412,13 +430,13 @@ impl Hub {
     }
 
     /// If it is the peer's own doing that a connection is closed, whoever listens is told.
-    fn tell_severed(&mut self, connection: ConnectionId, code: CloseCode) {
+    pub(crate) fn tell_severed(&mut self, connection: ConnectionId, code: CloseCode) {
         let Some(known) = self.connections.get(&connection) else { return };
         let Some(what) = Offence::of(code) else { return };
         if !matches!(known.phase, Phase::Closing) {
             let session = known.session().map(|(session, _)| session);
-            let event = Event::GuardStep { step: Step::Sever, connection, session, what };
-            self.push(HubOutput::Event(event));
+            let (step, connection) = (Step::Sever, Some(connection));
+            self.push(HubOutput::Event(Event::GuardStep { step, connection, session, what }));
         }
     }
 

@@ -13,6 +13,7 @@ pub mod call;
 pub mod chance;
 pub mod event;
 pub mod exchange;
+pub mod guard;
 pub mod hub;
 pub mod id;
 pub mod mark;

@@ -166,6 +166,18 @@ marks! {
     DuplicateUp,
     /// A sender over its budget was made to wait.
     Throttled,
+    /// A sender that did not rest was severed.
+    Severed,
+    /// An address asked for more resumes than it may.
+    ResumesRationed,
+    /// An address asked for more logins than it may.
+    LoginsRationed,
+    /// An address had failed too often to log in.
+    FailuresRationed,
+    /// An address had broken the rules too often and was shut out.
+    Barred,
+    /// Too many came at once, and somebody was told to come later.
+    Paced,
     /// More waited for a settled place than a client may send.
     Flooded,
     /// A numbered frame waited while the session changed its place.

@@ -18,6 +18,7 @@ use tokio::time::MissedTickBehavior;
 use crate::admission::Admission;
 use crate::clock::{Clock, wall};
 use crate::directory::GamesDoor;
+use crate::gate::Gate;
 use crate::ledger::{Entry, LedgerDoor};
 use crate::lines::Lines;
 use crate::mailbox::{InnerDoor, Mail};
@@ -49,6 +50,7 @@ pub(crate) struct HubTask {
     pub(crate) clock: Clock,
     pub(crate) lines: Lines,
     pub(crate) inner: InnerDoor,
+    pub(crate) gate: Gate,
     pub(crate) ledger: LedgerDoor,
     pub(crate) zones: Mailbag,
     pub(crate) sight: SharedSight,
@@ -227,6 +229,7 @@ impl HubTask {
             HubOutput::Pause { connection, wait } => {
                 self.lines.pause(connection, self.clock.now().after(wait));
             }
+            HubOutput::Bar { origin, wait } => self.gate.bar(origin, wait),
             HubOutput::Verify { connection, public_key, text, signature } => {
                 self.verify(connection, public_key, text, signature);
             }
@@ -321,7 +324,13 @@ impl HubTask {
     fn sever(&mut self, session: SessionId) {
         if let Some(connection) = self.hub.session(session).and_then(|known| known.connection()) {
             let (step, what) = (Step::Sever, Offence::TooSlow);
-            self.sight.tell(Event::GuardStep { step, connection, session: Some(session), what });
+            let told = Event::GuardStep {
+                step,
+                connection: Some(connection),
+                session: Some(session),
+                what,
+            };
+            self.sight.tell(told);
             self.lines.close(connection, CloseCode::TooSlow);
             let code = Some(CloseCode::TooSlow);
             self.own.follow.push_back(HubInput::Closed { connection, code });

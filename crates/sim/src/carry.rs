@@ -52,6 +52,12 @@ impl World {
                     link.paused_until = until.max(link.paused_until);
                 }
             }
+            HubOutput::Bar { origin, wait } => {
+                let now = self.node.time(self.now);
+                if let Some(door) = &mut self.node.door {
+                    door.bar(now, origin, wait);
+                }
+            }
             HubOutput::Verify { connection, public_key, text, signature } => {
                 let good = self.players.iter().any(|player| match player.known {
                     Known::Key(secret) => {

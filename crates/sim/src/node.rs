@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, VecDeque};
 use crate::bureau::Bureau;
 use crate::disk::Disk;
 use rejoin_core::chance::Chance;
+use rejoin_core::guard::Door;
 use rejoin_core::hub::{Hub, Recovered};
 use rejoin_core::id::{OwnerEpoch, ZoneId};
 use rejoin_core::scope::ScopeId;
@@ -33,6 +34,8 @@ pub struct Seat {
 pub struct Node {
     /// The hub; none while the server is down.
     pub hub: Option<Hub>,
+    /// Who may make a connection; none while the server is down.
+    pub door: Option<Door>,
     /// The zones.
     pub zones: BTreeMap<ZoneId, Seat>,
     /// The directory and the server's own host, in worlds that have them.
@@ -121,6 +124,7 @@ impl Node {
             .directory
             .clone()
             .map(|config| Bureau::open(time, wall, config, rng.seed(), games));
+        self.door = Some(Door::new(knobs.hub.guard));
         damaged.into_iter().map(|(id, text)| format!("session {id}: {text}")).collect()
     }
 

@@ -131,7 +131,8 @@ impl Driver {
     pub(crate) fn connect(&mut self) -> ConnectionId {
         self.last_connection += 1;
         let connection = ConnectionId(self.last_connection);
-        self.input(HubInput::Opened { connection, serializer: Serializer::Protobuf });
+        let (serializer, origin) = (Serializer::Protobuf, None);
+        self.input(HubInput::Opened { connection, serializer, origin });
         connection
     }
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use crate::budget::Rate;
 use crate::exchange::Hold;
+use crate::guard::GuardConfig;
 use crate::outbox::OutboxLimits;
 use crate::zone::ZoneConfig;
 
@@ -76,6 +77,8 @@ pub struct HubConfig {
     pub messages: Rate,
     /// Bytes of one connection.
     pub bytes: Rate,
+    /// What addresses may do.
+    pub guard: GuardConfig,
     /// The largest message, for the Welcome; the decoder holds it.
     pub message_bytes_max: u32,
     /// Numbered frames a client may have unacknowledged.
@@ -98,7 +101,8 @@ pub struct HubConfig {
     pub retry_after: Duration,
     /// How long a client is told to wait at least when the server goes down.
     pub restart_after: Duration,
-    /// Clients that a shutdown sent away come back spread out, about so many a second.
+    /// Everybody together is let in about so fast; twice as many at once. Clients that a shutdown
+    /// sent away come back spread out as much. Zero: as they come.
     pub returns_per_second: u32,
     /// Session ids that are reserved with one commit.
     pub id_block: u64,
@@ -127,6 +131,7 @@ impl Default for HubConfig {
             guests_max: 1_000_000,
             messages: Rate { per_second: 60, burst: 120 },
             bytes: Rate { per_second: 64 << 10, burst: 256 << 10 },
+            guard: GuardConfig::default(),
             message_bytes_max: 64 << 10,
             window_frames: 256,
             window_bytes: 256 << 10,

@@ -273,10 +273,12 @@ impl Hub {
         code: CloseCode,
     ) {
         let at = self.wall(now);
+        let spent = self.spent_of(id);
         let Some(session) = self.sessions.get_mut(&id) else { return };
         if session.presence != Presence::Here(connection) || session.epoch != epoch {
             return hit(Mark::StaleIgnored);
         }
+        session.spent = spent;
         session.presence = Presence::Away(None);
         session.outbox.rest();
         session.tokens.rest();

@@ -7,6 +7,7 @@ use rejoin_wire::v1::RefusalCode;
 
 use super::commit::{Commits, HUB_ROW, HubRow, PLAYER_ROW, PlayerRow};
 use super::deadline::Alarms;
+use super::ration::Rations;
 use super::{Hub, HubConfig, HubCounts, Player};
 use crate::chance::Chance;
 use crate::event::EndCause;
@@ -49,6 +50,7 @@ impl Hub {
     ) -> (Self, Vec<(SessionId, String)>) {
         let row = recovered.hub.rows.iter().find(|(key, _)| key == HUB_ROW);
         let row = row.and_then(|(_, value)| HubRow::decode(value.clone()).ok()).unwrap_or_default();
+        let rations = Rations::new(config.guard.addresses_max);
         let mut hub = Self {
             config,
             chance: Chance::from_seed(seed),
@@ -64,6 +66,7 @@ impl Hub {
             recovering: true,
             going_down: false,
             counts: HubCounts::default(),
+            rations,
             quarantined: recovered.damaged_players.iter().copied().collect(),
         };
         let damaged = hub.load_sessions(recovered.sessions);
@@ -135,7 +138,6 @@ impl Hub {
     fn drive_again(&mut self, now: Time) {
         let sessions: Vec<SessionId> = self.sessions.keys().copied().collect();
         for id in sessions {
-            self.start_idling(now, id);
             self.start_lifetime(now, id);
             let Some(session) = self.sessions.get(&id) else { continue };
             let stay = session.leg.stay;

@@ -11,6 +11,7 @@ use super::token::Tokens;
 use super::{Flags, Identity, Joining, Latency, Place, Presence, Serializer, Session};
 use crate::event::EndCause;
 use crate::exchange::{Hold, ZoneName};
+use crate::hub::Spent;
 use crate::id::{GameId, Leg, PlayerId, SeatId, SessionEpoch, ZoneId};
 use crate::outbox::{Kept, Outbox, OutboxLimits, Stretch};
 use crate::planted::{Bug, is_armed};
@@ -304,6 +305,7 @@ pub fn load(opened: &Opened, limits: OutboxLimits) -> Result<Session, String> {
         revision: opened.revision,
         zone_awaits: false,
         zone_lost: false,
+        spent: Spent::default(),
         outbox_dirty: false,
         seats: row.seats.iter().map(seating_of).collect::<Result<_, _>>()?,
     })

@@ -16,6 +16,7 @@ use ed25519_dalek::{Signature, Verifier, VerifyingKey};
 use rejoin_core::chance::Chance;
 use rejoin_core::event::Event;
 use rejoin_core::exchange::ToZone;
+use rejoin_core::guard::Origin;
 use rejoin_core::hub::{Answer, Hub, HubConfig, HubInput, HubOutput, Recovered};
 use rejoin_core::id::{ConnectionId, JobId, OwnerEpoch, PlayerId, SessionId, ZoneId};
 use rejoin_core::scope::ScopeId;
@@ -65,6 +66,10 @@ pub struct Desk {
     pub sent: Vec<(ConnectionId, SharedFrame)>,
     pub doorman: Doorman,
     pub clerk: Clerk,
+    /// Where new connections come from.
+    pub origin: Option<Origin>,
+    /// Addresses that were shut out.
+    pub barred: Vec<(Origin, Duration)>,
     /// Zones are not opened before this is false again.
     pub hold_zones: bool,
     /// A connection that is told its last word stays half open.
@@ -102,6 +107,8 @@ impl Desk {
             sent: Vec::new(),
             doorman: Doorman::Approves,
             clerk: Clerk::default(),
+            origin: None,
+            barred: Vec::new(),
             hold_zones: false,
             half_open: false,
             damaged_players: Vec::new(),
@@ -240,6 +247,7 @@ impl Desk {
                 HubOutput::Send { connection, frame } => self.deliver(connection, &frame),
                 HubOutput::Close { connection, code } => self.close(connection, code),
                 HubOutput::Pause { .. } => {}
+                HubOutput::Bar { origin, wait } => self.barred.push((origin, wait)),
                 HubOutput::Verify { connection, public_key, text, signature } => {
                     let key = VerifyingKey::from_bytes(&public_key);
                     let signature = Signature::from_bytes(&signature);
@@ -408,8 +416,8 @@ impl Desk {
         let id = ConnectionId(self.last_connection);
         let client = self.clients.entry(name).or_insert_with(|| Client::new(name));
         client.lines.push(Line { id, nonce: Bytes::new(), frames: Vec::new(), closed: None });
-        self.to_hub
-            .push_back(HubInput::Opened { connection: id, serializer: Serializer::Protobuf });
+        let (serializer, origin) = (Serializer::Protobuf, self.origin);
+        self.to_hub.push_back(HubInput::Opened { connection: id, serializer, origin });
         id
     }
 }

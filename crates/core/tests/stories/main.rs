@@ -9,6 +9,7 @@ mod calls;
 mod deadlines;
 mod durable;
 mod frames;
+mod guard;
 mod identity;
 mod natives;
 mod numbers;
