@@ -9,6 +9,7 @@ mod doc;
 mod measure;
 mod package;
 mod proto;
+mod schemathesis;
 mod sim;
 mod stage;
 mod test;
@@ -61,6 +62,10 @@ enum Chore {
     ///
     /// All that follows is handed on: --clients 2000, --minutes 10, --seed S, --json.
     Soak(bench::Arguments),
+    /// Asks the real server what its description of `/v1` allows, and much that it does not.
+    ///
+    /// Fetches schemathesis from PyPI into the target folder.
+    Schemathesis(schemathesis::Arguments),
     /// Packs every published crate, builds each from its package, and runs the embedding example in an
     /// empty project that has only those. Takes some minutes.
     Package,
@@ -83,6 +88,7 @@ fn main() -> ExitCode {
         Chore::Measure => told(measure::run()),
         Chore::Bench(arguments) => bench::run(&arguments),
         Chore::Soak(arguments) => bench::soak(&arguments),
+        Chore::Schemathesis(arguments) => schemathesis::run(&arguments),
         Chore::Package => told(package::run()),
         Chore::Doc => told(doc::run()),
         Chore::Proto { check } => told(proto::generate(check)),

@@ -14,7 +14,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 
 use crate::stage::{Stages, cargo, cargo_succeeds};
-use crate::{doc, proto, sim, tidy};
+use crate::{doc, proto, schemathesis, sim, tidy};
 use runner::Runner;
 use tally::Tally;
 
@@ -56,6 +56,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
             stages.run("doc tests", || Runner::run_doc_tests(&mut tally));
         }
         stages.run("javascript", || javascript::run(&mut tally));
+        stages.run("schemathesis", || judge(&mut tally));
         stages.run("simulator", || simulate(arguments.sim_seconds, &mut tally));
     }
     tally.add_stage(stages.run("tidy", || tidy::run().map(|()| true)));
@@ -90,6 +91,27 @@ fn has_library() -> bool {
     let is_library = |folder: &Path| folder.join("src/lib.rs").exists();
     let crates = std::fs::read_dir(tidy::root().join("crates"));
     crates.is_ok_and(|folders| folders.flatten().any(|folder| is_library(&folder.path())))
+}
+
+/// How long an outside program asks the server what its description allows.
+const JUDGE_SECONDS: u32 = 20;
+
+fn judge(tally: &mut Tally) -> Result<bool> {
+    let Some(binary) = schemathesis::beside("rejoin") else {
+        tally.add_skip("schemathesis", "the binary `rejoin` is not beside this one");
+        return Ok(true);
+    };
+    match schemathesis::judge() {
+        Ok(judge) => {
+            let good = schemathesis::ask(&binary, &judge, JUDGE_SECONDS, None)?;
+            tally.add_test(good);
+            Ok(good)
+        }
+        Err(why) => {
+            tally.add_skip("schemathesis", why);
+            Ok(true)
+        }
+    }
 }
 
 fn simulate(seconds: u32, tally: &mut Tally) -> Result<bool> {

@@ -54,6 +54,8 @@ impl QueueSpec {
         if !(1..=limits::DESTINATIONS_MAX).contains(&self.destinations.len()) {
             return Err(Refusal::Invalid { field: "destinations", must: "1 to 10" });
         }
+        let mut named = self.destinations.iter().filter_map(|to| to.location.as_deref());
+        named.try_for_each(limits::location)?;
         if self.priority.len() > 3 || self.latency.len() > limits::LATENCY_POLICIES_MAX {
             let must = "at most 3 priorities and 10 latency policies";
             return Err(Refusal::Invalid { field: "policies", must });

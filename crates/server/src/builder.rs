@@ -1,5 +1,6 @@
 //! How a server is put together: its settings, the kinds of zone it runs, and where it keeps things.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::mpsc::channel;
@@ -18,7 +19,7 @@ use tokio::sync::{mpsc, watch};
 
 use crate::admission::Admission;
 use crate::clock::{Clock, wall};
-use crate::directory;
+use crate::directory::{self, GamesConfig, LocalHosts};
 use crate::gate::Gate;
 use crate::hub_task::{Callback, HubTask, Own};
 use crate::jobs::{JobRunner, JobThreads};
@@ -54,6 +55,7 @@ pub struct ServerBuilder {
     stuck_threads_max: usize,
     sight: SightConfig,
     directory: Option<DirectoryConfig>,
+    games: BTreeMap<String, GamesConfig>,
 }
 
 impl Default for ServerBuilder {
@@ -80,6 +82,7 @@ impl ServerBuilder {
             stuck_threads_max: STUCK_THREADS_MAX,
             sight: SightConfig::default(),
             directory: None,
+            games: BTreeMap::new(),
         }
     }
 
@@ -186,6 +189,14 @@ impl ServerBuilder {
         self
     }
 
+    /// Zones of this kind run Games as well: with a directory, the server is a host of the fleet of that
+    /// name, and each Game it is given is a zone that admits who has a seat. The kind must be added, too.
+    #[must_use]
+    pub fn games(mut self, kind: &str, config: GamesConfig) -> Self {
+        self.games.insert(kind.to_owned(), config);
+        self
+    }
+
     /// Threads on which zones run; as many as there are cores if nothing is said.
     #[must_use]
     pub fn zone_threads(mut self, threads: usize) -> Self {
@@ -255,6 +266,8 @@ impl ServerBuilder {
         let (directory, commits) =
             directory::start(self.directory, self.store.as_mut(), seed()?, &around, &failure)
                 .map_err(StartError)?;
+        let (hosts, games) = LocalHosts::new(self.games, directory.as_ref());
+        hosts.start(directory.as_ref(), &outer.downgrade(), &doors);
         let told = ledger::Told {
             hub: inner.clone(),
             zones: Mailbag::new(doors.clone()),
@@ -275,6 +288,7 @@ impl ServerBuilder {
             admission,
             callback: self.callback,
             ready,
+            games,
             own: Own::default(),
         };
         tokio::spawn(task.run(inner_mail, outer_mail));

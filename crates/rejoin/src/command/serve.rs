@@ -5,8 +5,8 @@ use std::net::SocketAddr;
 
 use rejoin::hub::HubConfig;
 use rejoin::server::{
-    AdminConfig, ApiConfig, ServerBuilder, SightConfig, TcpConfig, Tls, TlsError, WebConfig,
-    Webhook, relay,
+    AdminConfig, ApiConfig, GamesConfig, ServerBuilder, SightConfig, TcpConfig, Tls, TlsError,
+    WebConfig, Webhook, relay,
 };
 use rejoin::store::Embedded;
 use rejoin_arena::Arena;
@@ -82,6 +82,7 @@ async fn serve(settings: &Settings) -> Result<(), Failure> {
     }
     if settings.directory.enabled {
         builder = builder.directory(settings.directory.config.clone());
+        builder = with_games(builder, settings, players_at);
     }
     if let Some(admission) = &settings.admission {
         let hook = Webhook::new(&admission.url, admission.secret.as_deref());
@@ -133,6 +134,23 @@ async fn serve(settings: &Settings) -> Result<(), Failure> {
     }
     println!("stopped");
     Ok(())
+}
+
+/// The kinds of zone that run Games of the directory.
+fn with_games(
+    mut builder: ServerBuilder,
+    settings: &Settings,
+    players: SocketAddr,
+) -> ServerBuilder {
+    let (address, port) = (players.ip().to_string(), players.port());
+    let games = GamesConfig { address, port, ..GamesConfig::default() };
+    if settings.relay_games {
+        builder = builder.games(relay::KIND, games.clone());
+    }
+    if settings.has_arena(players) {
+        builder = builder.games(rejoin_arena::KIND, games);
+    }
+    builder
 }
 
 fn web_config(settings: &Settings, players: SocketAddr, tls: Option<Tls>) -> WebConfig {

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::problem::Problem;
-use super::request::{Json, Names, NoBody, NoParameters, Parameters};
+use super::request::{Json, Names, NoBody, NoParameters, Parameters, some};
 use super::{Api, shape, unexpected};
 
 async fn all(api: &Api) -> Result<(Vec<FleetSpec>, Vec<AliasSpec>), Problem> {
@@ -87,7 +87,9 @@ pub(super) async fn describe_alias(
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct AliasBody {
+    #[serde(default, deserialize_with = "some")]
     fleet: Option<String>,
+    #[serde(default, deserialize_with = "some")]
     message: Option<String>,
 }
 

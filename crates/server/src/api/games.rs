@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 use super::guard::Caller;
 use super::problem::Problem;
-use super::request::{Data, Json, Names, NoBody, NoParameters, Parameters, target};
+use super::request::{Data, Json, Names, NoBody, NoParameters, Parameters, some, target};
 use super::{Api, shape, unexpected};
 
 /// Games or hosts of a page, if nothing else is said.
@@ -27,7 +27,9 @@ pub(super) const PAGE: usize = 20;
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct NewGame {
+    #[serde(default, deserialize_with = "some")]
     fleet: Option<String>,
+    #[serde(default, deserialize_with = "some")]
     alias: Option<String>,
     #[serde(default)]
     location: String,

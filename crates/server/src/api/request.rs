@@ -151,6 +151,13 @@ pub(super) fn target(fleet: Option<String>, alias: Option<String>) -> Result<Tar
     }
 }
 
+/// A value that may be left out, and is not null.
+pub(super) fn some<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
+    from: D,
+) -> Result<Option<T>, D::Error> {
+    T::deserialize(from).map(Some)
+}
+
 /// Bytes as base64.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(super) struct Data(pub(super) Bytes);
