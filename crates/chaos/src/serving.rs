@@ -26,7 +26,9 @@ pub fn command(program: &Path, data: &Path, listen: &str) -> Command {
     for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("REJOIN_")) {
         command.env_remove(name);
     }
-    command.args(["serve", "--listen", listen, "--admin-listen", "127.0.0.1:0", "--data"]);
+    // All clients are on this machine.
+    command.args(["serve", "--listen", listen, "--admin-listen", "127.0.0.1:0"]);
+    command.args(["--guard", "open", "--data"]);
     command.arg(data);
     command
 }

@@ -32,11 +32,15 @@ mod clock;
 mod command;
 mod error;
 mod key;
+mod line;
 mod options;
+mod pipe;
 mod player;
 mod record;
 mod storage;
+mod stream;
 mod task;
+mod trust;
 mod vault;
 mod websocket;
 

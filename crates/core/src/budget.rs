@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use crate::time::Time;
+use crate::time::{Time, micros};
 
 /// How much a sender may spend.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -15,8 +15,18 @@ pub struct Rate {
     pub burst: u32,
 }
 
+/// How often something may happen within a time. It comes back evenly. A most of zero stands for no
+/// limit.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Quota {
+    /// So often.
+    pub most: u32,
+    /// Within this time.
+    pub within: Duration,
+}
+
 /// The state of one budget: the instant at which it will be full again.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub struct Budget {
     full_at: Time,
 }
@@ -32,6 +42,67 @@ impl Budget {
         let ahead = self.full_at.since(now);
         let allowed = Duration::from_micros(cost_micros(rate.burst, rate));
         ahead.checked_sub(allowed).filter(|wait| !wait.is_zero())
+    }
+
+    /// Spends `units` if that leaves `reserve` of the burst; otherwise it spends nothing.
+    ///
+    /// # Errors
+    /// How long until it would fit.
+    pub fn try_spend(
+        &mut self,
+        now: Time,
+        units: u32,
+        rate: Rate,
+        reserve: u32,
+    ) -> Result<(), Duration> {
+        if rate.per_second == 0 {
+            return Ok(());
+        }
+        let full_at = Time(self.full_at.max(now).0.saturating_add(cost_micros(units, rate)));
+        let allowed = cost_micros(rate.burst.saturating_sub(reserve).max(units), rate);
+        match full_at.since(now).checked_sub(Duration::from_micros(allowed)) {
+            Some(wait) if !wait.is_zero() => Err(wait),
+            _ => {
+                self.full_at = full_at;
+                Ok(())
+            }
+        }
+    }
+
+    /// Counts one against a quota; the wait once that is used up. A budget is never further ahead
+    /// than its quota and one more, however often this is called.
+    pub fn count(&mut self, now: Time, quota: Quota) -> Option<Duration> {
+        if quota.most == 0 {
+            return None;
+        }
+        let within = micros(quota.within);
+        let each = within / u64::from(quota.most);
+        let ahead = micros(self.full_at.since(now)).saturating_add(each);
+        self.full_at = Time(now.0.saturating_add(ahead.min(within.saturating_add(each))));
+        self.used_up(now, quota)
+    }
+
+    /// How long until one more fits into a quota; nothing if it does.
+    #[must_use]
+    pub fn used_up(&self, now: Time, quota: Quota) -> Option<Duration> {
+        if quota.most == 0 {
+            return None;
+        }
+        let each = quota.within / quota.most;
+        let ahead = self.full_at.since(now).saturating_add(each);
+        ahead.checked_sub(quota.within).filter(|wait| !wait.is_zero())
+    }
+
+    /// How long until nothing of it is spent.
+    #[must_use]
+    pub fn until_full(&self, now: Time) -> Duration {
+        self.full_at.since(now)
+    }
+
+    /// Whether nothing of it is spent.
+    #[must_use]
+    pub fn is_full(&self, now: Time) -> bool {
+        self.full_at <= now
     }
 
     /// How many quarters of the burst are spent; four: the next unit may have to wait.
@@ -76,6 +147,40 @@ mod tests {
         assert_eq!(quarters, [0, 1, 2, 3, 4]);
         assert_eq!(budget.quarters(Time(400_000), RATE), 0);
         assert_eq!(budget.quarters(Time::ZERO, Rate { per_second: 0, burst: 0 }), 0);
+    }
+
+    #[test]
+    fn what_does_not_fit_costs_nothing_and_comes_back_in_time() {
+        let mut budget = Budget::default();
+        for _ in 0..5 {
+            assert_eq!(budget.try_spend(Time::ZERO, 1, RATE, 0), Ok(()));
+        }
+        for _ in 0..100 {
+            assert_eq!(budget.try_spend(Time::ZERO, 1, RATE, 0), Err(Duration::from_millis(100)));
+        }
+        assert_eq!(budget.try_spend(Time(100_000), 1, RATE, 0), Ok(()));
+    }
+
+    #[test]
+    fn a_reserve_is_kept_for_others() {
+        let mut budget = Budget::default();
+        let spent = (0..9).take_while(|_| budget.try_spend(Time::ZERO, 1, RATE, 2).is_ok()).count();
+        assert_eq!(spent, 3);
+        assert_eq!(budget.try_spend(Time::ZERO, 2, RATE, 0), Ok(()));
+    }
+
+    #[test]
+    fn a_quota_is_used_up_and_comes_back_evenly() {
+        let quota = Quota { most: 20, within: Duration::from_secs(60) };
+        let mut budget = Budget::default();
+        let counted = (0..19).filter(|_| budget.count(Time::ZERO, quota).is_some()).count();
+        assert_eq!(counted, 0);
+        assert_eq!(budget.count(Time::ZERO, quota), Some(Duration::from_secs(3)), "the twentieth");
+        // Whoever goes on does not lock itself, or a neighbour, out for ever.
+        for _ in 0..1_000 {
+            budget.count(Time::ZERO, quota);
+        }
+        assert_eq!(budget.used_up(Time::from_millis(6_000), quota), None);
     }
 
     proptest! {

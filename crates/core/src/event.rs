@@ -103,7 +103,7 @@ impl Rung {
 /// How far the guard goes against a connection.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Step {
-    /// Most of its budget is spent. Nothing is done yet.
+    /// Half of its budget is spent. Nothing is done yet.
     Warn,
     /// It is read more slowly. Nothing of it is lost.
     Throttle,
@@ -151,11 +151,25 @@ pub enum Offence {
     HandshakeTimeout,
     /// A token that a newer one has replaced.
     RetiredToken,
+    /// More connections at a time than there is room for, all addresses together.
+    Crowd,
+    /// More connections at a time than an address may have.
+    Connections,
+    /// More new connections than an address may make.
+    Connects,
+    /// More logins than an address may ask for.
+    Logins,
+    /// More resumes than an address or a session may ask for.
+    Resumes,
+    /// Too many logins and resumes of an address that proved wrong.
+    Failures,
+    /// Too many connections of an address that broke the rules.
+    Violations,
 }
 
 impl Offence {
     /// All of them.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 18] = [
         Self::Messages,
         Self::Bytes,
         Self::Flooded,
@@ -167,6 +181,13 @@ impl Offence {
         Self::TooSlow,
         Self::HandshakeTimeout,
         Self::RetiredToken,
+        Self::Crowd,
+        Self::Connections,
+        Self::Connects,
+        Self::Logins,
+        Self::Resumes,
+        Self::Failures,
+        Self::Violations,
     ];
 
     /// What a connection did that is closed with this code; none if the code blames no peer.
@@ -201,6 +222,13 @@ impl Offence {
             Self::TooSlow => "too_slow",
             Self::HandshakeTimeout => "handshake_timeout",
             Self::RetiredToken => "retired_token",
+            Self::Crowd => "crowd",
+            Self::Connections => "connections",
+            Self::Connects => "connects",
+            Self::Logins => "logins",
+            Self::Resumes => "resumes",
+            Self::Failures => "failures",
+            Self::Violations => "violations",
         }
     }
 }
@@ -241,9 +269,15 @@ pub enum Event {
     ZoneOpenRefused { zone: ZoneId, text: String },
     /// A zone ended.
     ZoneEnded { zone: ZoneId },
-    /// The guard took a step against a connection. A step is told once, until the connection has
-    /// come to rest. The session is the one it spoke for, or whose token it showed.
-    GuardStep { step: Step, connection: ConnectionId, session: Option<SessionId>, what: Offence },
+    /// The guard took a step against a connection, or, without one, against an address that was not
+    /// let in. A step is told once, until the connection or the address has come to rest. The session
+    /// is the one it spoke for, or whose token it showed.
+    GuardStep {
+        step: Step,
+        connection: Option<ConnectionId>,
+        session: Option<SessionId>,
+        what: Offence,
+    },
 }
 
 impl Event {

@@ -14,7 +14,9 @@ mod hello;
 mod native;
 mod own;
 mod place;
+mod ration;
 mod recover;
+mod seats;
 mod shutdown;
 mod words;
 mod zones;
@@ -29,18 +31,22 @@ use rejoin_wire::{DecodeError, SharedFrame};
 pub use self::command::{Answer, Audience, Changes, Command, SessionConfig, SessionView};
 pub use self::config::{Admission, Duplicates, HubConfig, ZoneKind};
 pub use self::connection::{ConnectionState, FrameKind, Stage, Verdict, table};
+pub use self::ration::Spent;
 pub use self::recover::Recovered;
 
 use self::commit::Commits;
 use self::connection::{Connection, Phase};
 use self::deadline::Alarms;
+use self::ration::Rations;
 use self::zones::ZoneInfo;
 use crate::chance::Chance;
 use crate::event::{Event, Offence, Step};
 use crate::exchange::{Link, ToHub, ToZone};
+use crate::guard::Origin;
 use crate::id::{ConnectionId, OwnerEpoch, PlayerId, Revision, SessionEpoch, SessionId, ZoneId};
 use crate::mark::{Mark, hit};
 use crate::scope::{Batch, ScopeId};
+use crate::seat::{SeatRefusal, SeatRequest};
 use crate::secret::SecretHash;
 use crate::session::{Serializer, Session};
 use crate::time::{Time, WallTime};
@@ -55,6 +61,8 @@ pub enum HubInput {
         connection: ConnectionId,
         /// How its frames are written.
         serializer: Serializer,
+        /// From where; none: from within, and no address is charged for it.
+        origin: Option<Origin>,
     },
     /// A frame came, or bytes that are none.
     Received {
@@ -97,6 +105,8 @@ pub enum HubInput {
         /// What.
         command: Command,
     },
+    /// The directory's word on a seat.
+    Seat(SeatRequest, Result<(), SeatRefusal>),
     /// The wall clock, now and then.
     Wall(WallTime),
     /// The store has no room, so nothing is committed until it has: true; or it has room again.
@@ -128,6 +138,13 @@ pub enum HubOutput {
     Pause {
         /// Which.
         connection: ConnectionId,
+        /// How long.
+        wait: Duration,
+    },
+    /// Let nobody in from an address for a while, before anything is read of them.
+    Bar {
+        /// From where.
+        origin: Origin,
         /// How long.
         wait: Duration,
     },
@@ -171,6 +188,8 @@ pub enum HubOutput {
     OpenZone(Box<crate::zone::ZoneSpec>),
     /// The zone's machine is not needed any more.
     DropZone(ZoneId),
+    /// Ask the directory. No answer lets nobody in.
+    Seat(SeatRequest),
     /// Commit this.
     Commit(Batch),
     /// Tell whoever listens.
@@ -214,6 +233,8 @@ pub struct Hub {
     /// The process is about to end.
     pub(crate) going_down: bool,
     pub(crate) counts: HubCounts,
+    /// What addresses and players may do, and how fast all are let in.
+    pub(crate) rations: Rations,
     /// Players whose rows could not be read: they may be banned.
     pub(crate) quarantined: BTreeSet<PlayerId>,
 }
@@ -242,7 +263,9 @@ impl Hub {
     pub fn handle(&mut self, now: Time, input: HubInput) {
         self.note_stall(now);
         match input {
-            HubInput::Opened { connection, serializer } => self.opened(now, connection, serializer),
+            HubInput::Opened { connection, serializer, origin } => {
+                self.opened(now, connection, serializer, origin);
+            }
             HubInput::Received { connection, frame, bytes } => {
                 self.received(now, connection, frame, bytes);
             }
@@ -254,6 +277,7 @@ impl Hub {
             HubInput::Committed(scope, revision) => self.committed(now, scope, revision),
             HubInput::FromZone(zone, owner, message) => self.heed_zone(now, zone, owner, message),
             HubInput::Command { ticket, command } => self.command(now, ticket, command),
+            HubInput::Seat(request, verdict) => self.seat_answered(now, request, verdict),
             HubInput::Wall(wall) => self.set_wall(now, wall),
             HubInput::StoreFull(is_full) => self.store_full(now, is_full),
             HubInput::Wake => self.wake(now),
@@ -383,6 +407,7 @@ impl Hub {
             CloseCode::Flooded => Mark::Flooded,
             _ => Mark::Malformed,
         });
+        self.count_violation(now, connection);
         self.drop_connection(now, connection, code, text);
     }
 
@@ -403,13 +428,13 @@ impl Hub {
     }
 
     /// If it is the peer's own doing that a connection is closed, whoever listens is told.
-    fn tell_severed(&mut self, connection: ConnectionId, code: CloseCode) {
+    pub(crate) fn tell_severed(&mut self, connection: ConnectionId, code: CloseCode) {
         let Some(known) = self.connections.get(&connection) else { return };
         let Some(what) = Offence::of(code) else { return };
         if !matches!(known.phase, Phase::Closing) {
             let session = known.session().map(|(session, _)| session);
-            let event = Event::GuardStep { step: Step::Sever, connection, session, what };
-            self.push(HubOutput::Event(event));
+            let (step, connection) = (Step::Sever, Some(connection));
+            self.push(HubOutput::Event(Event::GuardStep { step, connection, session, what }));
         }
     }
 

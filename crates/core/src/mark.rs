@@ -166,6 +166,18 @@ marks! {
     DuplicateUp,
     /// A sender over its budget was made to wait.
     Throttled,
+    /// A sender that did not rest was severed.
+    Severed,
+    /// An address asked for more resumes than it may.
+    ResumesRationed,
+    /// An address asked for more logins than it may.
+    LoginsRationed,
+    /// An address had failed too often to log in.
+    FailuresRationed,
+    /// An address had broken the rules too often and was shut out.
+    Barred,
+    /// Too many came at once, and somebody was told to come later.
+    Paced,
     /// More waited for a settled place than a client may send.
     Flooded,
     /// A numbered frame waited while the session changed its place.
@@ -272,6 +284,34 @@ marks! {
     MatchEnded,
     /// An unreliable message of another leg was dropped.
     LooseDropped,
+    /// A Game's zone was asked for without a seat.
+    SeatRequired,
+    /// The directory let a join go on.
+    SeatClaimed,
+    /// The directory refused a seat, or could not be asked.
+    SeatRefused,
+    /// The directory did not answer in time.
+    SeatUnanswered,
+    /// The directory knows that a seat is used.
+    SeatConfirmed,
+    /// A claim had run out before it was confirmed, and was good again.
+    SeatReclaimed,
+    /// A member lost its seat before it was confirmed.
+    SeatLost,
+    /// A seat that was not used went back.
+    SeatAbandoned,
+    /// A seat was freed.
+    SeatCompleted,
+    /// A session that had ended waited until the directory had heard of its seat.
+    SeatLingered,
+    /// A claim that a crash interrupted was made again.
+    SeatClaimRedriven,
+    /// A confirmation that a crash interrupted was made again.
+    SeatConfirmRedriven,
+    /// A freed seat whose end a crash interrupted was freed again.
+    SeatEndRedriven,
+    /// A session came back from its scope with its seat.
+    SeatRecovered,
 }
 
 #[cfg(feature = "marks")]

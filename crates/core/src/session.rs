@@ -12,10 +12,12 @@ use bytes::Bytes;
 use crate::call::Calls;
 use crate::event::EndCause;
 use crate::exchange::{Hold, ZoneName};
+use crate::hub::Spent;
 use crate::id::{
     ConnectionId, Leg, ObjectId, OwnerEpoch, PlayerId, Revision, SessionEpoch, ZoneId,
 };
 use crate::outbox::Outbox;
+use crate::seat::Seating;
 use crate::time::{Time, WallTime};
 use crate::timeline::Timeline;
 
@@ -195,8 +197,12 @@ pub struct Session {
     pub zone_awaits: bool,
     /// Its zone was lost, and its client has not been told yet.
     pub zone_lost: bool,
+    /// What its player has spent, from connection to connection.
+    pub spent: Spent,
     /// The outbox in the store differs from the one here.
     pub outbox_dirty: bool,
+    /// The seat it is in a Game with, and those the directory still has to hear of.
+    pub seats: Vec<Seating>,
 }
 
 impl Session {

@@ -29,6 +29,8 @@ impl Serving {
         let mut command = Command::new("sh");
         command.args(["-c", &script, env!("CARGO_BIN_EXE_rejoin"), "serve", "--dev", "--memory"]);
         command.args(["--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"]);
+        // The crowd comes from one address.
+        command.args(["--guard", "open"]);
         command.current_dir(env!("CARGO_TARGET_TMPDIR"));
         let mut child =
             command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("it starts");

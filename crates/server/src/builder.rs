@@ -19,14 +19,16 @@ use tokio::sync::{mpsc, watch};
 use crate::admission::Admission;
 use crate::clock::{Clock, wall};
 use crate::directory;
+use crate::gate::Gate;
 use crate::hub_task::{Callback, HubTask, Own};
 use crate::jobs::{JobRunner, JobThreads};
 use crate::journal::Incarnation;
 use crate::kinds::Kinds;
 use crate::ledger;
-use crate::lines::{Lines, QueueLimits};
+use crate::lines::Lines;
 use crate::mailbox::DOOR_MAX;
 use crate::natives::Natives;
+use crate::queue::QueueLimits;
 use crate::server::{Parts, Server};
 use crate::sight::{SharedSight, Sight, SightConfig};
 use crate::zones::{self, Mailbag, Surroundings};
@@ -231,6 +233,7 @@ impl ServerBuilder {
         let (ready, is_ready) = watch::channel(false);
         let lines = Lines::new(self.queue);
         let sight = self.look_on(clock, &lines, &seed()?);
+        let gate = Gate::new(self.config.guard, clock);
         let natives = Arc::new(Natives::default());
         let (jobs, _) = JobThreads::start(self.jobs, JOB_THREADS)?;
         let around = Surroundings {
@@ -264,6 +267,7 @@ impl ServerBuilder {
             clock,
             lines: lines.clone(),
             inner,
+            gate: gate.clone(),
             ledger: ledger_door.clone(),
             zones: Mailbag::new(doors.clone()),
             sight: sight.clone(),
@@ -279,6 +283,7 @@ impl ServerBuilder {
             inner: looked_at,
             sight,
             lines,
+            gate,
             natives,
             is_ready,
             failure,

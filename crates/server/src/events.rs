@@ -79,9 +79,12 @@ kinds! {
     ZoneOpenRefused { zone: ZoneId, text: String }
     /// A zone ended.
     ZoneEnded { zone: ZoneId }
-    /// The guard took a step against a connection.
+    /// The guard took a step against a connection, or against an address that was not let in.
     GuardStep {
-        step: Step, connection: ConnectionId, session: Option<SessionId>, what: Offence,
+        step: Step,
+        connection: Option<ConnectionId>,
+        session: Option<SessionId>,
+        what: Offence,
     }
 }
 

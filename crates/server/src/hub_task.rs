@@ -10,6 +10,7 @@ use rejoin_core::event::{Event, Offence, Step};
 use rejoin_core::exchange::{ToZone, ZoneName};
 use rejoin_core::hub::{Answer, Command, Hub, HubInput, HubOutput};
 use rejoin_core::id::{ConnectionId, OwnerEpoch, SessionId, ZoneId};
+use rejoin_core::seat::SeatRefusal;
 use rejoin_core::zone::ZoneSpec;
 use rejoin_wire::v1::CloseCode;
 use tokio::sync::{mpsc, oneshot, watch};
@@ -17,6 +18,7 @@ use tokio::time::MissedTickBehavior;
 
 use crate::admission::Admission;
 use crate::clock::{Clock, wall};
+use crate::gate::Gate;
 use crate::ledger::{Entry, LedgerDoor};
 use crate::lines::Lines;
 use crate::mailbox::{InnerDoor, Mail};
@@ -48,6 +50,7 @@ pub(crate) struct HubTask {
     pub(crate) clock: Clock,
     pub(crate) lines: Lines,
     pub(crate) inner: InnerDoor,
+    pub(crate) gate: Gate,
     pub(crate) ledger: LedgerDoor,
     pub(crate) zones: Mailbag,
     pub(crate) sight: SharedSight,
@@ -225,6 +228,7 @@ impl HubTask {
             HubOutput::Pause { connection, wait } => {
                 self.lines.pause(connection, self.clock.now().after(wait));
             }
+            HubOutput::Bar { origin, wait } => self.gate.bar(origin, wait),
             HubOutput::Verify { connection, public_key, text, signature } => {
                 self.verify(connection, public_key, text, signature);
             }
@@ -238,6 +242,11 @@ impl HubTask {
                     let Ok(verdict) = tokio::time::timeout(deadline, asked).await else { return };
                     let _ = inner.send(HubInput::Admission { connection, verdict }).await;
                 });
+            }
+            // There is no directory, so nobody has a seat.
+            HubOutput::Seat(request) => {
+                let verdict = Err(SeatRefusal::Unknown);
+                self.own.follow.push_back(HubInput::Seat(request, verdict));
             }
             HubOutput::RunCallback { session, callback } => {
                 if let Some(run) = self.callback.clone() {
@@ -313,7 +322,13 @@ impl HubTask {
     fn sever(&mut self, session: SessionId) {
         if let Some(connection) = self.hub.session(session).and_then(|known| known.connection()) {
             let (step, what) = (Step::Sever, Offence::TooSlow);
-            self.sight.tell(Event::GuardStep { step, connection, session: Some(session), what });
+            let told = Event::GuardStep {
+                step,
+                connection: Some(connection),
+                session: Some(session),
+                what,
+            };
+            self.sight.tell(told);
             self.lines.close(connection, CloseCode::TooSlow);
             let code = Some(CloseCode::TooSlow);
             self.own.follow.push_back(HubInput::Closed { connection, code });

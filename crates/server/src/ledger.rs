@@ -13,7 +13,7 @@ use rejoin_core::exchange::ToHub;
 use rejoin_core::hub::{HubInput, Recovered};
 use rejoin_core::id::{Revision, ZoneId};
 use rejoin_core::scope::{Batch, Change, ScopeId};
-use rejoin_core::zone::{Durability, ZoneSpec, name_of};
+use rejoin_core::zone::{Durability, KeptZone, ZoneSpec};
 use rejoin_store::{Memory, Outcome, Store, StoreError};
 use tokio::sync::watch;
 
@@ -75,7 +75,9 @@ pub(crate) fn recover(store: &mut dyn Store) -> Result<Recovered, StoreError> {
                 (ScopeId::Session(id), Ok(opened)) => recovered.sessions.push((id, opened)),
                 (ScopeId::Player(id), Ok(opened)) => recovered.players.push((id, opened)),
                 // The zone's own opening raises its owner again; here only its name is wanted.
-                (ScopeId::Zone(_), Ok(opened)) => recovered.zones.extend(name_of(&opened.rows)),
+                (ScopeId::Zone(_), Ok(opened)) => {
+                    recovered.zones.extend(KeptZone::of(&opened.rows))
+                }
                 (_, Ok(_)) => {}
                 (_, Err(damaged)) => {
                     damaged_count += 1;

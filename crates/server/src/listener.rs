@@ -1,7 +1,7 @@
 //! The players' door: accepts sockets, gives each a deadline for its request, and turns those that
 //! ask for `/play` into connections. Health is told here too.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,17 +15,22 @@ use hyper::body::Incoming;
 use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
+use rejoin_core::event::Offence;
+use rejoin_core::guard::DoorRefusal;
 use rejoin_wire::Encoding;
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
 
 use crate::api::{self, ApiConfig};
+use crate::gate::{Place, retry_after_s};
 use crate::logbook::Cause;
 use crate::metrics::Transport;
 use crate::pages::{self, Page};
 use crate::proxies::{AddressBlock, ForwardedHeader, client_of};
 use crate::server::Server;
 use crate::sight::Sight;
+use crate::tls::Tls;
 use crate::transport::Peer;
 use crate::websocket::{self, READ_BUFFER_BYTES, WRITE_BUFFER_BYTES};
 
@@ -44,6 +49,8 @@ pub struct WebConfig {
     pub trusted_proxies: Vec<AddressBlock>,
     /// Where they say it.
     pub forwarded_header: ForwardedHeader,
+    /// Speak TLS.
+    pub tls: Option<Tls>,
     /// What `GET /` shows.
     pub page: Option<String>,
     /// What a game shows under other paths.
@@ -60,6 +67,7 @@ impl Default for WebConfig {
             sockets_max: 100_000,
             trusted_proxies: Vec::new(),
             forwarded_header: ForwardedHeader::default(),
+            tls: None,
             page: None,
             pages: Vec::new(),
             api: None,
@@ -69,12 +77,28 @@ impl Default for WebConfig {
 
 /// The largest request head; the least that hyper takes.
 const HEAD_BYTES_MAX: usize = 8 << 10;
+/// How long somebody waits for a place that another must leave first.
+const FULL_WAIT: Duration = Duration::from_secs(5);
+/// Refusals that are given the time to be heard; more are just closed.
+const REFUSALS_MAX: usize = 64;
+/// How long that is.
+const REFUSAL_LINGER: Duration = Duration::from_millis(500);
 /// How long accepting rests when the system has no more handles.
 const ACCEPT_REST: Duration = Duration::from_millis(50);
 
-/// The other end of a request's socket; a proxy, perhaps.
-#[derive(Clone, Copy)]
-struct SocketPeer(IpAddr);
+/// The other end of a request's socket; a proxy, perhaps, which has no place of its own.
+#[derive(Clone)]
+struct SocketPeer(IpAddr, Option<Arc<Place>>);
+
+/// How sockets are met before their first request.
+pub(crate) struct Entrance {
+    pub(crate) header_deadline: Duration,
+    pub(crate) sockets_max: usize,
+    pub(crate) tls: Option<Tls>,
+    /// Whether each address has its share, and which are proxies, whose clients have theirs.
+    pub(crate) is_guarded: bool,
+    pub(crate) proxies: Vec<AddressBlock>,
+}
 
 #[derive(Clone)]
 struct Door {
@@ -85,8 +109,13 @@ struct Door {
 impl Server {
     /// Accepts players on a socket until the server stops.
     pub async fn listen(&self, listener: TcpListener, web: WebConfig) {
-        let sockets_max = web.sockets_max;
-        let deadline = web.header_deadline;
+        let entrance = Entrance {
+            header_deadline: web.header_deadline,
+            sockets_max: web.sockets_max,
+            tls: web.tls.clone(),
+            is_guarded: true,
+            proxies: web.trusted_proxies.clone(),
+        };
         let pages = pages::routes(&web.pages);
         let api = match (&web.api, self.directory()) {
             (Some(api), Some(door)) => api::routes(door, api, &web.origins, self.0.clock),
@@ -100,9 +129,10 @@ impl Server {
             .merge(pages)
             .with_state(door)
             .merge(api);
-        self.accept(listener, routes, deadline, sockets_max).await;
+        self.accept_at(listener, routes, entrance).await;
     }
 
+    /// Answers requests on a socket where no address has a share of its own.
     pub(crate) async fn accept(
         &self,
         listener: TcpListener,
@@ -110,6 +140,20 @@ impl Server {
         header_deadline: Duration,
         sockets_max: usize,
     ) {
+        let (tls, is_guarded, proxies) = (None, false, Vec::new());
+        let entrance = Entrance { header_deadline, sockets_max, tls, is_guarded, proxies };
+        self.accept_at(listener, routes, entrance).await;
+    }
+
+    pub(crate) async fn accept_at(
+        &self,
+        listener: TcpListener,
+        routes: Router,
+        entrance: Entrance,
+    ) {
+        let sockets_max = entrance.sockets_max;
+        let entrance = Arc::new(entrance);
+        let refusals = Arc::new(Semaphore::new(REFUSALS_MAX));
         let places = Arc::new(Semaphore::new(sockets_max.min(Semaphore::MAX_PERMITS)));
         let mut stopping = self.0.stopping.subscribe();
         loop {
@@ -120,23 +164,97 @@ impl Server {
             };
             match accepted {
                 Ok((socket, peer)) => {
-                    let routes = routes.clone();
+                    let address = peer.ip().to_canonical();
+                    let admitted = match self.admit(&entrance, address) {
+                        Ok(admitted) => admitted,
+                        Err(refusal) => {
+                            self.0.sight.refused(address, &refusal);
+                            if entrance.tls.is_none() {
+                                turn_away(socket, &refusal, &refusals);
+                            }
+                            continue;
+                        }
+                    };
+                    let (routes, entrance) = (routes.clone(), entrance.clone());
                     let stopping = self.0.stopping.subscribe();
                     let sight = self.0.sight.clone();
+                    let peer = SocketPeer(address, admitted);
                     tokio::spawn(async move {
-                        let outcome = answer(socket, peer, routes, header_deadline, stopping).await;
-                        tell(&sight, peer, outcome);
+                        let outcome = meet(socket, peer, routes, &entrance, stopping).await;
+                        tell(&sight, address, outcome);
                         drop(place);
                     });
                 }
-                Err(error) => {
-                    // Mostly too few handles: those who are in go on, the others wait.
-                    if let Some(suppressed) = self.0.sight.logbook.pass(Cause::Accept) {
-                        tracing::warn!(%error, suppressed, "no connection can be accepted; raise the limit of open files");
-                    }
-                    tokio::time::sleep(ACCEPT_REST).await;
-                }
+                Err(error) => accept_rest(&self.0.sight, &error).await,
             }
+        }
+    }
+
+    /// A place for whoever is at the other end; none for a proxy, whose clients are asked about once
+    /// they are known.
+    fn admit(
+        &self,
+        entrance: &Entrance,
+        address: IpAddr,
+    ) -> Result<Option<Arc<Place>>, DoorRefusal> {
+        if !entrance.is_guarded || entrance.proxies.iter().any(|block| block.contains(address)) {
+            return Ok(None);
+        }
+        self.0.gate.admit(address).map(|place| Some(Arc::new(place)))
+    }
+}
+
+/// Nothing could be accepted, mostly for want of handles: those who are in go on, the others wait.
+pub(crate) async fn accept_rest(sight: &Sight, error: &std::io::Error) {
+    if let Some(suppressed) = sight.logbook.pass(Cause::Accept) {
+        tracing::warn!(%error, suppressed, "no connection can be accepted; raise the limit of open files");
+    }
+    tokio::time::sleep(ACCEPT_REST).await;
+}
+
+/// Answers without a look at the request, and lets go. A few are given the time to hear it.
+fn turn_away(socket: TcpStream, refusal: &DoorRefusal, refusals: &Arc<Semaphore>) {
+    let Ok(permit) = refusals.clone().try_acquire_owned() else { return };
+    let (status, text) = match refusal.what {
+        Offence::Crowd => ("503 Service Unavailable", "no room for another connection\n"),
+        _ => ("429 Too Many Requests", "too many from this address\n"),
+    };
+    let (wait, len) = (retry_after_s(refusal.wait), text.len());
+    let answer = format!(
+        "HTTP/1.1 {status}\r\nretry-after: {wait}\r\nconnection: close\r\n\
+         content-type: text/plain\r\ncontent-length: {len}\r\n\r\n{text}"
+    );
+    // A new socket takes so little at once.
+    if !matches!(socket.try_write(answer.as_bytes()), Ok(written) if written == answer.len()) {
+        return;
+    }
+    tokio::spawn(async move {
+        let mut socket = socket;
+        let _ = socket.shutdown().await;
+        // A socket closed over unread bytes is reset, and the answer with it.
+        let mut unread = [0; 1 << 10];
+        let read = async { while matches!(socket.read(&mut unread).await, Ok(1..)) {} };
+        let _ = tokio::time::timeout(REFUSAL_LINGER, read).await;
+        drop(permit);
+    });
+}
+
+/// Speaks TLS with a socket, if that is spoken here, and then serves its requests.
+async fn meet(
+    socket: TcpStream,
+    peer: SocketPeer,
+    routes: Router,
+    entrance: &Entrance,
+    stopping: watch::Receiver<bool>,
+) -> hyper::Result<()> {
+    // Small frames must not wait for company.
+    let _ = socket.set_nodelay(true);
+    let deadline = entrance.header_deadline;
+    match &entrance.tls {
+        None => answer(socket, peer, routes, deadline, stopping).await,
+        Some(tls) => {
+            let Some(socket) = Box::pin(tls.accept_web(socket)).await else { return Ok(()) };
+            answer(socket, peer, routes, deadline, stopping).await
         }
     }
 }
@@ -149,17 +267,15 @@ pub(crate) async fn told_to_stop(stopping: &mut watch::Receiver<bool>) {
 
 /// Serves the requests of one socket.
 async fn answer(
-    socket: TcpStream,
-    peer: SocketAddr,
+    socket: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
+    peer: SocketPeer,
     routes: Router,
     header_deadline: Duration,
     mut stopping: watch::Receiver<bool>,
 ) -> hyper::Result<()> {
-    // Small frames must not wait for company.
-    let _ = socket.set_nodelay(true);
     let routes = TowerToHyperService::new(routes);
     let service = service_fn(move |mut request: Request<Incoming>| {
-        request.extensions_mut().insert(SocketPeer(peer.ip()));
+        request.extensions_mut().insert(peer.clone());
         routes.call(request)
     });
     let mut http = hyper::server::conn::http1::Builder::new();
@@ -175,12 +291,12 @@ async fn answer(
     }
 }
 
-fn tell(sight: &Sight, peer: SocketAddr, outcome: hyper::Result<()>) {
+fn tell(sight: &Sight, peer: IpAddr, outcome: hyper::Result<()>) {
     let Err(error) = outcome else { return };
     if tracing::enabled!(tracing::Level::DEBUG)
         && let Some(suppressed) = sight.logbook.pass(Cause::Request)
     {
-        let address = sight.logbook.address(Some(peer.ip()));
+        let address = sight.logbook.address(Some(peer));
         tracing::debug!(%address, %error, suppressed, "a request came to nothing");
     }
 }
@@ -213,7 +329,7 @@ async fn page(State(door): State<Door>) -> Response {
 
 async fn play(
     State(door): State<Door>,
-    Extension(SocketPeer(socket)): Extension<SocketPeer>,
+    Extension(SocketPeer(socket, place)): Extension<SocketPeer>,
     headers: HeaderMap,
     upgrade: Result<WebSocketUpgrade, axum::extract::ws::rejection::WebSocketUpgradeRejection>,
 ) -> Response {
@@ -221,8 +337,7 @@ async fn play(
         return (StatusCode::FORBIDDEN, "this origin may not connect here\n").into_response();
     }
     if door.server.connection_count() >= door.web.sockets_max {
-        return (StatusCode::SERVICE_UNAVAILABLE, "no room for another connection\n")
-            .into_response();
+        return wait_and_retry(Offence::Crowd, FULL_WAIT);
     }
     let mut upgrade = match upgrade {
         Ok(upgrade) => upgrade,
@@ -234,6 +349,13 @@ async fn play(
     };
     let WebConfig { trusted_proxies, forwarded_header, .. } = &*door.web;
     let address = client_of(socket, &headers, trusted_proxies, *forwarded_header);
+    let place = match place.map_or_else(|| door.server.0.gate.admit(address).map(Arc::new), Ok) {
+        Ok(place) => place,
+        Err(refusal) => {
+            door.server.0.sight.refused(address, &refusal);
+            return wait_and_retry(refusal.what, refusal.wait);
+        }
+    };
     let peer = Peer { transport: Transport::WebSocket, address: Some(address) };
     let limits = door.server.0.limits;
     let largest = limits.client_frame_bytes(encoding);
@@ -245,7 +367,22 @@ async fn play(
         .max_write_buffer_size(pending)
         .max_message_size(largest)
         .max_frame_size(largest)
-        .on_upgrade(move |socket| websocket::serve(socket, encoding, peer, door.server))
+        .on_upgrade(move |socket| {
+            let serving = websocket::serve(socket, encoding, peer, door.server);
+            async move {
+                serving.await;
+                drop(place);
+            }
+        })
+}
+
+fn wait_and_retry(what: Offence, wait: Duration) -> Response {
+    let (status, text) = match what {
+        Offence::Crowd => (StatusCode::SERVICE_UNAVAILABLE, "no room for another connection\n"),
+        _ => (StatusCode::TOO_MANY_REQUESTS, "too many from this address\n"),
+    };
+    let wait = [(header::RETRY_AFTER, retry_after_s(wait).to_string())];
+    (status, wait, text).into_response()
 }
 
 /// The first subprotocol of the client's list that is spoken here; JSON if it names none.

@@ -64,12 +64,13 @@ pub(crate) enum Cause {
     SlowTick,
     Request,
     Accept,
+    Refused,
     Listener,
     Frame,
     Host,
 }
 
-const CAUSES: [(Cause, &str); 20] = [
+const CAUSES: [(Cause, &str); 21] = [
     (Cause::Created, "session created"),
     (Cause::Linked, "session linked"),
     (Cause::Idle, "idle timeout"),
@@ -77,6 +78,7 @@ const CAUSES: [(Cause, &str); 20] = [
     (Cause::SlowTick, "slow tick"),
     (Cause::Request, "a request came to nothing"),
     (Cause::Accept, "no connection can be accepted"),
+    (Cause::Refused, "a connection was refused"),
     (Cause::Listener, "a listener panicked"),
     (Cause::Frame, "frame"),
     (Cause::Host, "host"),
@@ -236,7 +238,8 @@ impl Logbook {
             Event::GuardStep { step, connection, session, what } => {
                 let Some(suppressed) = self.pass(Cause::Guard(*step)) else { return };
                 let (step, what, session) = (step.label(), what.label(), session.map(|id| id.0));
-                tracing::info!(step, %connection, session, what, suppressed, "guard step");
+                let connection = connection.map(|id| id.0);
+                tracing::info!(step, connection, session, what, suppressed, "guard step");
             }
             _ => {}
         }

@@ -15,6 +15,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Metric, Registry, Unit};
 use rejoin_core::event::{EndCause, Event, Offence, Rung, Step};
+use rejoin_core::guard::DoorRefusal;
 use rejoin_wire::close;
 use rejoin_wire::v1::{CloseCode, RungReason};
 
@@ -24,17 +25,19 @@ pub(crate) use self::traffic::Traffic;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Transport {
     WebSocket,
+    Tcp,
     /// Within the process.
     Local,
 }
 
 impl Transport {
-    const ALL: [Self; 2] = [Self::WebSocket, Self::Local];
+    const ALL: [Self; 3] = [Self::WebSocket, Self::Tcp, Self::Local];
 
     /// The label in metrics and logs.
     pub(crate) fn label(self) -> &'static str {
         match self {
             Self::WebSocket => "websocket",
+            Self::Tcp => "tcp",
             Self::Local => "local",
         }
     }
@@ -67,6 +70,7 @@ pub(crate) struct Metrics {
     takeovers: Counter,
     replay_frames: Histogram,
     guard_steps: Vec<Counter>,
+    connects_refused: Vec<Counter>,
     events: Vec<Counter>,
     pub(crate) traffic: Traffic,
     pub(crate) ticks: Counter,
@@ -205,6 +209,12 @@ impl Metrics {
                 Histogram::new([0.0, 1.0, 4.0, 16.0, 64.0, 256.0, 1024.0, 4096.0]),
             ),
             guard_steps: desk.guard_steps(),
+            connects_refused: desk.each(
+                "connections_refused",
+                "Connections that were not let in at the door",
+                "what",
+                DoorRefusal::CAUSES.map(Offence::label),
+            ),
             events: desk.each("events", "Events that were told, by kind", "kind", Event::NAMES),
             traffic,
             ticks: desk.counter("ticks", "Ticks of zones"),
@@ -257,6 +267,13 @@ impl Metrics {
     pub(crate) fn connection_opened(&self, transport: Transport) {
         self.connections_opened[transport as usize].inc();
         self.connections[transport as usize].inc();
+    }
+
+    /// Somebody was not let in.
+    pub(crate) fn connect_refused(&self, what: Offence) {
+        if let Some(place) = DoorRefusal::CAUSES.iter().position(|known| *known == what) {
+            self.connects_refused[place].inc();
+        }
     }
 
     pub(crate) fn connection_closed(&self, transport: Transport) {

@@ -18,6 +18,7 @@ use crate::agents::AgentThreads;
 use crate::clock::Clock;
 use crate::directory::DirectoryDoor;
 use crate::frame_log::FrameLog;
+use crate::gate::Gate;
 use crate::ledger::{Entry, LedgerDoor};
 use crate::lines::Lines;
 use crate::mailbox::{Mail, OuterDoor, WeakInnerDoor};
@@ -34,6 +35,7 @@ pub(crate) struct Parts {
     pub(crate) inner: WeakInnerDoor,
     pub(crate) sight: SharedSight,
     pub(crate) lines: Lines,
+    pub(crate) gate: Gate,
     pub(crate) natives: Arc<Natives>,
     pub(crate) is_ready: watch::Receiver<bool>,
     pub(crate) failure: watch::Receiver<Option<String>>,
@@ -51,6 +53,7 @@ pub(crate) struct Shared {
     pub(crate) inner: WeakInnerDoor,
     pub(crate) sight: SharedSight,
     pub(crate) lines: Lines,
+    pub(crate) gate: Gate,
     pub(crate) clock: Clock,
     pub(crate) limits: Limits,
     pub(crate) is_ready: watch::Receiver<bool>,
@@ -101,6 +104,7 @@ impl Server {
             inner: parts.inner,
             sight: parts.sight,
             lines: parts.lines,
+            gate: parts.gate,
             clock: parts.clock,
             limits: parts.limits,
             is_ready: parts.is_ready,

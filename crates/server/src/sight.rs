@@ -2,10 +2,12 @@
 //! the metrics and the log. Nobody who looks on can hold up the one who tells.
 
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use rejoin_core::event::{Event, Offence, Step};
+use rejoin_core::guard::DoorRefusal;
 use rejoin_core::hub::Hub;
 use rejoin_core::id::{ConnectionId, SessionId, ZoneId};
 use rejoin_core::session::{Flags, Presence, Session};
@@ -191,7 +193,21 @@ impl Sight {
         if line.is_overflowed() {
             let session = line.seen.tally().map(|tally| tally.session);
             let (step, what) = (Step::Sever, Offence::TooSlow);
+            let connection = Some(connection);
             self.tell(Event::GuardStep { step, connection, session, what });
+        }
+    }
+
+    /// Somebody was not let in at the door.
+    pub(crate) fn refused(&self, address: IpAddr, refusal: &DoorRefusal) {
+        self.metrics.connect_refused(refusal.what);
+        if let Some(step) = refusal.step {
+            let (connection, session, what) = (None, None, refusal.what);
+            self.tell(Event::GuardStep { step, connection, session, what });
+        }
+        if let Some(suppressed) = self.logbook.pass(Cause::Refused) {
+            let (address, what) = (self.logbook.address(Some(address)), refusal.what.label());
+            tracing::info!(%address, what, suppressed, "a connection was refused");
         }
     }
 

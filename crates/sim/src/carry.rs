@@ -50,6 +50,12 @@ impl World {
                     link.paused_until = until.max(link.paused_until);
                 }
             }
+            HubOutput::Bar { origin, wait } => {
+                let now = self.node.time(self.now);
+                if let Some(door) = &mut self.node.door {
+                    door.bar(now, origin, wait);
+                }
+            }
             HubOutput::Verify { connection, public_key, text, signature } => {
                 let good = self.players.iter().any(|player| match player.known {
                     Known::Key(secret) => {
@@ -70,7 +76,7 @@ impl World {
                     self.plan(wait, Event::Admission { incarnation, connection, good });
                 }
             }
-            HubOutput::RunCallback { .. } => {}
+            HubOutput::RunCallback { .. } | HubOutput::Seat(_) => {}
             HubOutput::Native { session, delivery } => self.tell_native(session, &delivery),
             HubOutput::ToZone(zone, owner, message) => {
                 let at = self.mail_time(zone, true);

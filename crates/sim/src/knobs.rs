@@ -5,8 +5,9 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use rejoin_core::budget::Rate;
+use rejoin_core::budget::{Quota, Rate};
 use rejoin_core::exchange::Hold;
+use rejoin_core::guard::GuardConfig;
 use rejoin_core::hub::{Admission, Duplicates, HubConfig, ZoneKind};
 use rejoin_core::outbox::OutboxLimits;
 use rejoin_core::zone::{Durability, ZoneConfig};
@@ -158,6 +159,8 @@ fn hub(rng: &mut Rng) -> HubConfig {
         } else {
             Rate { per_second: 64 << 10, burst: 256 << 10 }
         },
+        guard: guard(rng),
+        returns_per_second: if rng.per_mille(200) { rng.range(2, 6) as u32 } else { 1_000 },
         window_frames: rng.range(4, 64) as u32,
         window_bytes: 64 << 10,
         outbox: OutboxLimits {
@@ -171,6 +174,23 @@ fn hub(rng: &mut Rng) -> HubConfig {
         id_block: rng.range(4, 64),
         kinds: kinds(rng),
         ..HubConfig::default()
+    }
+}
+
+/// Either so that nobody who is honest meets it, or so that even they do.
+fn guard(rng: &mut Rng) -> GuardConfig {
+    if rng.per_mille(600) {
+        return GuardConfig::default();
+    }
+    GuardConfig {
+        sever_after: ms(rng, 100, 1_000),
+        address_logins: Rate { per_second: rng.range(1, 3) as u32, burst: rng.range(1, 4) as u32 },
+        address_resumes: Rate { per_second: rng.range(1, 3) as u32, burst: rng.range(1, 4) as u32 },
+        address_failures: Quota { most: rng.range(1, 3) as u32, within: ms(rng, 500, 3_000) },
+        address_violations: Quota { most: rng.range(2, 4) as u32, within: ms(rng, 500, 3_000) },
+        address_connects: Rate { per_second: 10, burst: 20 },
+        addresses_max: rng.range(1, 8) as usize,
+        ..GuardConfig::default()
     }
 }
 

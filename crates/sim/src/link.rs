@@ -1,6 +1,7 @@
 //! One faked connection: two byte streams with a delay, that can end at any byte, at both ends or
 //! at one. Frames are length-prefixed as on a real stream, and cut into pieces at random.
 
+use rejoin_core::guard::Origin;
 use rejoin_wire::Framer;
 
 /// Who is at the client's end.
@@ -39,6 +40,15 @@ pub struct Link {
 }
 
 impl Link {
+    /// Each honest player has an address; those who keep no rule share one.
+    #[must_use]
+    pub fn origin(&self) -> Origin {
+        match self.who {
+            Who::Player(player) => Origin::v6((player as u128 + 1) << 64),
+            Who::Hostile(_) => Origin::v4(666),
+        }
+    }
+
     /// A connection that is being made.
     #[must_use]
     pub fn new(who: Who, now: u64, client_max: usize, server_max: usize) -> Self {

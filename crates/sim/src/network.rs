@@ -1,6 +1,7 @@
 //! The network of the world: bytes under way, cut anywhere, late, in pieces, or not at all.
 
 use bytes::{Bytes, BytesMut};
+use rejoin_core::guard::Origin;
 use rejoin_core::hub::HubInput;
 use rejoin_core::id::ConnectionId;
 use rejoin_core::session::Serializer;
@@ -41,6 +42,12 @@ impl World {
         if link.up_dead {
             return;
         }
+        let origin = link.origin();
+        if !self.is_admitted(origin) {
+            let way = self.latency();
+            return self.plan(way, Event::ClientClosed { link: id, code: None });
+        }
+        let Some(link) = self.links.get_mut(&id) else { return };
         link.server_open = true;
         let serializer = match encoding {
             Encoding::Protobuf => Serializer::Protobuf,
@@ -51,7 +58,24 @@ impl World {
         if let Some(link) = self.links.get_mut(&id) {
             link.down_at = self.now + way;
         }
-        self.hub(HubInput::Opened { connection: ConnectionId(id), serializer });
+        self.hub(HubInput::Opened {
+            connection: ConnectionId(id),
+            serializer,
+            origin: Some(origin),
+        });
+    }
+
+    /// Whether the door lets somebody in. Places at a time are not played, rates and bars are.
+    fn is_admitted(&mut self, origin: Origin) -> bool {
+        let now = self.node.time(self.now);
+        let Some(door) = &mut self.node.door else { return false };
+        match door.admit(now, Some(origin)) {
+            Ok(ticket) => {
+                door.leave(ticket);
+                true
+            }
+            Err(_) => false,
+        }
     }
 
     fn encoding_of(&self, id: u64) -> Encoding {

@@ -5,11 +5,12 @@ use std::collections::{BTreeMap, VecDeque};
 
 use crate::disk::Disk;
 use rejoin_core::chance::Chance;
+use rejoin_core::guard::Door;
 use rejoin_core::hub::{Hub, Recovered};
 use rejoin_core::id::{OwnerEpoch, ZoneId};
 use rejoin_core::scope::ScopeId;
 use rejoin_core::time::{Time, WallTime};
-use rejoin_core::zone::{Durability, ZoneCore, ZoneInput, ZoneMachine, ZoneSpec, name_of};
+use rejoin_core::zone::{Durability, KeptZone, ZoneCore, ZoneInput, ZoneMachine, ZoneSpec};
 use rejoin_testkit::parts::rng::Rng;
 
 use crate::game::Book;
@@ -32,6 +33,8 @@ pub struct Seat {
 pub struct Node {
     /// The hub; none while the server is down.
     pub hub: Option<Hub>,
+    /// Who may make a connection; none while the server is down.
+    pub door: Option<Door>,
     /// The zones.
     pub zones: BTreeMap<ZoneId, Seat>,
     /// What survives.
@@ -98,7 +101,9 @@ impl Node {
                 (ScopeId::Session(id), Ok(opened)) => recovered.sessions.push((id, opened)),
                 (ScopeId::Player(id), Ok(opened)) => recovered.players.push((id, opened)),
                 // The zone's own opening raises its owner again; here only its name is wanted.
-                (ScopeId::Zone(_), Ok(opened)) => recovered.zones.extend(name_of(&opened.rows)),
+                (ScopeId::Zone(_), Ok(opened)) => {
+                    recovered.zones.extend(KeptZone::of(&opened.rows))
+                }
                 (_, Ok(_)) => {}
                 (_, Err(_)) => self.disk.strike("a damaged scope was set aside"),
             }
@@ -107,6 +112,7 @@ impl Node {
         let (hub, damaged) =
             Hub::open(self.time(now), wall, knobs.hub.clone(), rng.seed(), recovered);
         self.hub = Some(hub);
+        self.door = Some(Door::new(knobs.hub.guard));
         damaged.into_iter().map(|(id, text)| format!("session {id}: {text}")).collect()
     }
 

@@ -5,6 +5,7 @@ use rejoin_core::event::Event as Told;
 use rejoin_core::hub::{Answer, HubInput, HubOutput};
 use rejoin_core::id::{OwnerEpoch, Revision, ZoneId};
 use rejoin_core::scope::{Batch, ScopeId};
+use rejoin_core::seat::SeatRefusal;
 use rejoin_core::zone::{ZoneInput, ZoneOutput};
 
 use crate::event::Event;
@@ -44,6 +45,8 @@ impl World {
                 let until = self.now + wait.as_micros() as u64;
                 self.pause(connection.0, until);
             }
+            // Nobody here has an address.
+            HubOutput::Bar { .. } => {}
             HubOutput::Verify { connection, public_key, text, signature } => {
                 let good = self.knows_signature(&public_key, &text, &signature);
                 self.check(HubInput::Verified { connection, good });
@@ -52,6 +55,10 @@ impl World {
                 let rule = self.setup.doorman.as_ref();
                 let verdict = rule.map_or(Ok(()), |rule| rule(player, &payload));
                 self.check(HubInput::Admission { connection, verdict });
+            }
+            // There is no directory in this world, so nobody has a seat.
+            HubOutput::Seat(request) => {
+                self.check(HubInput::Seat(request, Err(SeatRefusal::Unknown)));
             }
             HubOutput::RunCallback { session, callback } => {
                 self.callbacks.push((session, callback))

@@ -64,7 +64,8 @@ impl World {
         line.down_at = self.now + way;
         self.plan(way, Event::ClientOpened { link });
         let connection = ConnectionId(link);
-        self.hub(HubInput::Opened { connection, serializer: Serializer::Protobuf });
+        let (serializer, origin) = (Serializer::Protobuf, None);
+        self.hub(HubInput::Opened { connection, serializer, origin });
     }
 
     pub(crate) fn client_opened(&mut self, link: u64) {

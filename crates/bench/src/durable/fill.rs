@@ -57,7 +57,8 @@ impl Filler {
         // Deadlines of connections that are gone come, and go.
         self.now = self.now.after(Duration::from_millis(1));
         self.put(HubInput::Wake)?;
-        self.put(HubInput::Opened { connection, serializer: Serializer::Protobuf })?;
+        let (serializer, origin) = (Serializer::Protobuf, None);
+        self.put(HubInput::Opened { connection, serializer, origin })?;
         let identity = v1::login::Identity::Anonymous(v1::Anonymous {});
         let login = v1::Login { identity: Some(identity), fresh: false };
         let hello = v1::Hello {

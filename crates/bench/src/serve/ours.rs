@@ -7,6 +7,7 @@ use std::path::Path;
 use anyhow::{Result, anyhow};
 use rejoin_core::budget::Rate;
 use rejoin_core::exchange::Hold;
+use rejoin_core::guard::GuardConfig;
 use rejoin_core::hub::HubConfig;
 use rejoin_core::zone::Durability;
 use rejoin_server::{Server, ServerBuilder, WebConfig, relay};
@@ -23,6 +24,8 @@ pub(crate) async fn start(listener: TcpListener, data: Option<&Path>) -> Result<
         hold: Hold::Timed(HOLD),
         messages: unlimited,
         bytes: unlimited,
+        guard: GuardConfig::open(),
+        returns_per_second: 0,
         ..HubConfig::default()
     };
     let times = Times::new()?;

@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use rejoin_core::exchange::Hold;
+use rejoin_core::guard::GuardConfig;
+use rejoin_core::hub::HubConfig;
 use rejoin_core::id::SessionId;
 use rejoin_core::zone::{Context, Durability, JoinDenied, Sender, Zone, ZoneConfig};
 use rejoin_server::{ServerBuilder, WebConfig};
@@ -67,7 +69,11 @@ pub(crate) async fn start(listener: TcpListener) -> anyhow::Result<()> {
         ..ZoneConfig::default()
     };
     let tight = ZoneConfig { ring_frames_max: TIGHT_FRAMES, ..roomy.clone() };
+    // All clients are on this machine.
+    let (guard, returns_per_second) = (GuardConfig::open(), 0);
+    let config = HubConfig { guard, returns_per_second, ..HubConfig::default() };
     let server = ServerBuilder::new()
+        .config(config)
         .zone(ROOMY, roomy, Plaza::default)
         .zone(TIGHT, tight, Plaza::default)
         .start()

@@ -11,9 +11,14 @@ use crate::event::RequestEnd;
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum OpenError {
-    /// The address is not one of a WebSocket: `ws://host:port/path`.
+    /// The address cannot be dialled: `ws://host:port/path`, or `wss://`, `tcp://` or `tls://`.
     Address {
         /// What is wrong with it.
+        text: String,
+    },
+    /// The certificates that were given as roots cannot be used.
+    Roots {
+        /// What is wrong with them.
         text: String,
     },
     /// The stored key is there and cannot be used. It is not replaced: it is the player.
@@ -28,6 +33,7 @@ impl fmt::Display for OpenError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             OpenError::Address { text } => write!(f, "not an address to connect to: {text}"),
+            OpenError::Roots { text } => write!(f, "the roots cannot be used: {text}"),
             OpenError::Key(error) => write!(f, "the stored key cannot be used: {error}"),
             OpenError::Chance(error) => write!(f, "the system gives no randomness: {error}"),
             OpenError::Thread(error) => write!(f, "the player's thread does not start: {error}"),

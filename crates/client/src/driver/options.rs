@@ -37,6 +37,9 @@ pub struct Options {
     pub events_max: usize,
     /// Commands that wait for the task. A game that gives more waits with them.
     pub commands_max: usize,
+    /// Certificates, as PEM, that a server's must lead to where the address is encrypted. Nobody
+    /// else is believed.
+    pub roots: Vec<String>,
 }
 
 impl Options {
@@ -51,6 +54,7 @@ impl Options {
             // At most 16 MiB of the largest messages, and a second of a busy zone.
             events_max: 256,
             commands_max: 64,
+            roots: Vec::new(),
         }
     }
 
@@ -58,6 +62,13 @@ impl Options {
     #[must_use]
     pub fn login(self, login: Login) -> Self {
         Self { login, ..self }
+    }
+
+    /// The same, with one more root, as PEM, for addresses with `wss://` and `tls://`.
+    #[must_use]
+    pub fn root(mut self, pem: impl Into<String>) -> Self {
+        self.roots.push(pem.into());
+        self
     }
 
     /// The same, with another place for key, secret and token.

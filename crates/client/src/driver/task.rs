@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::future::Future;
 use std::pin::Pin;
 
+use rejoin_wire::Encoding;
 use tokio::sync::mpsc;
 use tokio::time::Sleep;
 
@@ -18,9 +19,10 @@ use super::clock::Clock;
 use super::command::{Command, ReplyTo};
 use super::error::{OpenError, RequestError};
 use super::key::chance;
+use super::line::{Line, News, dial};
 use super::options::Options;
+use super::trust::Trust;
 use super::vault::Vault;
-use super::websocket::{News, WebSocket, dial};
 use crate::client::{Client, Status};
 use crate::config::Config;
 use crate::event::{Event, Output, SendId};
@@ -32,7 +34,12 @@ pub(super) async fn start(
     options: Options,
 ) -> Result<(mpsc::Sender<Command>, mpsc::Receiver<Event>), OpenError> {
     let home = Address::parse(url)?;
-    let Options { login, storage, mut config, is_fresh, events_max, commands_max } = options;
+    let Options { login, storage, mut config, is_fresh, events_max, commands_max, roots } = options;
+    let trust = Trust::new(&roots)?;
+    if !home.scheme.is_web {
+        // Byte streams have one encoding.
+        config.encoding = Encoding::Protobuf;
+    }
     if config.server_name.is_empty() {
         config.server_name.clone_from(&home.host);
     }
@@ -52,6 +59,7 @@ pub(super) async fn start(
         client,
         config,
         home,
+        trust,
         vault,
         clock: Clock::start(),
         link: Link::None,
@@ -72,6 +80,7 @@ struct Task {
     config: Config,
     /// Where the game was told to connect.
     home: Address,
+    trust: Trust,
     vault: Vault,
     clock: Clock,
     link: Link,
@@ -90,14 +99,14 @@ struct Task {
 /// The connection.
 enum Link {
     None,
-    Dialling(Pin<Box<dyn Future<Output = Result<Box<WebSocket>, String>> + Send>>),
-    Open(Box<WebSocket>),
+    Dialling(Pin<Box<dyn Future<Output = Result<Line, String>> + Send>>),
+    Open(Line),
 }
 
 /// What happened first.
 enum Turn {
     Command(Option<Command>),
-    Dialled(Result<Box<WebSocket>, String>),
+    Dialled(Result<Line, String>),
     Heard(News),
     Alarm,
     Told,
@@ -195,7 +204,7 @@ impl Task {
         }
     }
 
-    fn dialled(&mut self, dialled: Result<Box<WebSocket>, String>) {
+    fn dialled(&mut self, dialled: Result<Line, String>) {
         let now = self.clock.now();
         match dialled {
             Ok(socket) => {
@@ -282,7 +291,13 @@ impl Task {
             known.push(self.home.clone());
         }
         let Config { encoding, limits, handshake_timeout, .. } = self.config;
-        Link::Dialling(Box::pin(dial(known, encoding, limits, handshake_timeout)))
+        Link::Dialling(Box::pin(dial(
+            known,
+            self.trust.clone(),
+            encoding,
+            limits,
+            handshake_timeout,
+        )))
     }
 
     /// Ends of requests go to those who asked; everything else to the game, in order.

@@ -5,25 +5,24 @@
 use std::collections::VecDeque;
 use std::pin::Pin;
 use std::task::{Context, Poll};
-use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::{Sink as _, Stream as _};
 use rejoin_wire::v1::CloseCode;
 use rejoin_wire::{DecodeError, Encoding, Limits, close};
-use tokio::net::TcpStream;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
 use tokio_tungstenite::tungstenite::error::{CapacityError, Error, ProtocolError};
-use tokio_tungstenite::tungstenite::http::HeaderValue;
+use tokio_tungstenite::tungstenite::http::{HeaderValue, Uri};
 use tokio_tungstenite::tungstenite::protocol::{CloseFrame, WebSocketConfig};
 use tokio_tungstenite::tungstenite::{Message, Utf8Bytes};
 use tokio_tungstenite::{WebSocketStream, client_async_with_config};
 
-use super::address::Address;
+use super::line::{News, OUTGOING_MAX};
+use super::pipe::Pipe;
 
 /// An open WebSocket and what waits to be written on it.
 pub(super) struct WebSocket {
-    stream: WebSocketStream<TcpStream>,
+    stream: WebSocketStream<Pipe>,
     encoding: Encoding,
     outgoing: VecDeque<Message>,
     is_flushed: bool,
@@ -31,65 +30,31 @@ pub(super) struct WebSocket {
     is_mute: bool,
 }
 
-/// What came of a connection.
-pub(super) enum News {
-    /// The bytes of a frame.
-    Frame(Bytes),
-    /// The peer closed it, or it broke.
-    Closed(Option<CloseCode>),
-    /// Something came that is no message.
-    Garbled(DecodeError),
-}
-
 /// Small buffers: the defaults are 128 KiB a connection, most of it never touched.
 const BUFFER_BYTES: usize = 4_096;
-/// Frames that wait to be written before nothing more is read: what is read may need an answer.
-const OUTGOING_MAX: usize = 2_048;
-
-/// Tries the addresses one after the other, each for its share of the time.
-pub(super) async fn dial(
-    addresses: Vec<Address>,
-    encoding: Encoding,
-    limits: Limits,
-    time: Duration,
-) -> Result<Box<WebSocket>, String> {
-    let share = time / u32::try_from(addresses.len().max(1)).unwrap_or(u32::MAX);
-    let mut failure = "there is no address to dial".to_owned();
-    for address in addresses {
-        let opened = tokio::time::timeout(share, open(&address, encoding, &limits)).await;
-        match opened {
-            Ok(Ok(socket)) => return Ok(Box::new(socket)),
-            Ok(Err(error)) => failure = format!("{}: {error}", address.uri),
-            Err(_) => failure = format!("{}: no answer in time", address.uri),
-        }
-    }
-    Err(failure)
-}
-
-async fn open(
-    address: &Address,
-    encoding: Encoding,
-    limits: &Limits,
-) -> Result<WebSocket, Box<Error>> {
-    let stream = TcpStream::connect(address.lookup()).await.map_err(Error::from)?;
-    // Frames are small and somebody waits for each of them.
-    stream.set_nodelay(true).map_err(Error::from)?;
-    let mut request = address.uri.clone().into_client_request()?;
-    let subprotocol = HeaderValue::from_static(encoding.subprotocol());
-    request.headers_mut().insert("Sec-WebSocket-Protocol", subprotocol);
-    let message_max = limits.server_frame_bytes(encoding);
-    let config = WebSocketConfig::default()
-        .read_buffer_size(BUFFER_BYTES)
-        .write_buffer_size(BUFFER_BYTES)
-        .max_write_buffer_size(2 * (BUFFER_BYTES + limits.client_frame_bytes(encoding)))
-        .max_message_size(Some(message_max))
-        .max_frame_size(Some(message_max));
-    // The handshake fails when the server does not agree on the subprotocol.
-    let (stream, _) = client_async_with_config(request, stream, Some(config)).await?;
-    Ok(WebSocket { stream, encoding, outgoing: VecDeque::new(), is_flushed: true, is_mute: false })
-}
-
 impl WebSocket {
+    /// The handshake, on bytes that lead to the server.
+    pub(super) async fn open(
+        pipe: Pipe,
+        uri: &Uri,
+        encoding: Encoding,
+        limits: &Limits,
+    ) -> Result<Self, Box<Error>> {
+        let mut request = uri.clone().into_client_request()?;
+        let subprotocol = HeaderValue::from_static(encoding.subprotocol());
+        request.headers_mut().insert("Sec-WebSocket-Protocol", subprotocol);
+        let message_max = limits.server_frame_bytes(encoding);
+        let config = WebSocketConfig::default()
+            .read_buffer_size(BUFFER_BYTES)
+            .write_buffer_size(BUFFER_BYTES)
+            .max_write_buffer_size(2 * (BUFFER_BYTES + limits.client_frame_bytes(encoding)))
+            .max_message_size(Some(message_max))
+            .max_frame_size(Some(message_max));
+        // The handshake fails when the server does not agree on the subprotocol.
+        let (stream, _) = client_async_with_config(request, pipe, Some(config)).await?;
+        Ok(Self { stream, encoding, outgoing: VecDeque::new(), is_flushed: true, is_mute: false })
+    }
+
     /// Takes a frame to be written.
     pub(super) fn push(&mut self, frame: Bytes) {
         let message = match self.encoding {
@@ -107,11 +72,6 @@ impl WebSocket {
         self.outgoing.len() >= OUTGOING_MAX
     }
 
-    /// Writes what can be written and gives what came; reads only while `may_read`.
-    pub(super) async fn next(&mut self, may_read: bool) -> News {
-        std::future::poll_fn(|cx| self.poll(cx, may_read)).await
-    }
-
     /// Says why, as far as the peer takes it at once, and lets go.
     pub(super) async fn close(mut self, code: Option<CloseCode>) {
         let frame = code.map(|code| CloseFrame {
@@ -123,7 +83,8 @@ impl WebSocket {
         let _ = std::future::poll_fn(|cx| Poll::Ready(self.poll_write(cx))).await;
     }
 
-    fn poll(&mut self, cx: &mut Context<'_>, may_read: bool) -> Poll<News> {
+    /// Writes what can be written and gives what came; reads only while `may_read`.
+    pub(super) fn poll(&mut self, cx: &mut Context<'_>, may_read: bool) -> Poll<News> {
         if let Poll::Ready(Err(_)) = self.poll_write(cx) {
             // The reason, or a last word, is on the other side of the pipe.
             self.is_mute = true;

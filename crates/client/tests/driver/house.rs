@@ -136,7 +136,7 @@ impl Hall {
                     Encoding::Protobuf => Serializer::Protobuf,
                     Encoding::Json => Serializer::Json,
                 };
-                self.to_hub.push_back(HubInput::Opened { connection, serializer });
+                self.to_hub.push_back(HubInput::Opened { connection, serializer, origin: None });
             }
             Mail::Received(connection, bytes) => {
                 let Some((encoding, _)) = self.sockets.get(&connection) else { return };
@@ -211,8 +211,10 @@ impl Hall {
                 HubOutput::DropZone(id) => drop(self.zones.remove(&id)),
                 HubOutput::Commit(batch) => self.commit(&batch),
                 HubOutput::Pause { .. }
+                | HubOutput::Bar { .. }
                 | HubOutput::AskAdmission { .. }
                 | HubOutput::RunCallback { .. }
+                | HubOutput::Seat(_)
                 | HubOutput::Native { .. }
                 | HubOutput::Event(_)
                 | HubOutput::Answer { .. } => {}

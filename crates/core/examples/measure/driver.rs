@@ -131,7 +131,8 @@ impl Driver {
     pub(crate) fn connect(&mut self) -> ConnectionId {
         self.last_connection += 1;
         let connection = ConnectionId(self.last_connection);
-        self.input(HubInput::Opened { connection, serializer: Serializer::Protobuf });
+        let (serializer, origin) = (Serializer::Protobuf, None);
+        self.input(HubInput::Opened { connection, serializer, origin });
         connection
     }
 
@@ -191,7 +192,7 @@ impl Driver {
     /// Takes a client into the zone.
     pub(crate) fn join(&mut self, client: &mut Client) {
         let (kind, name) = (KIND.to_owned(), "z".to_owned());
-        let join = Join { kind, name, create: true, payload: Bytes::new() };
+        let join = Join { kind, name, create: true, ..Join::default() };
         client.leg = self.hear(
             |driver| driver.say(client, up::Body::Join(join)),
             |frame| match frame {

@@ -9,6 +9,7 @@ use super::HubOutput;
 use super::commit::After;
 use super::config::Duplicates;
 use super::connection::{Claim, Gate, PendingAttach, Phase, ResumePoint};
+use super::ration::Spent;
 use crate::event::{EndCause, Event, Offence, Step};
 use crate::exchange::{Attach, Hold, Link, ResumeFrom, ToZone};
 use crate::id::{ConnectionId, Leg, OwnerEpoch, Revision, SessionEpoch, SessionId};
@@ -41,11 +42,16 @@ impl Hub {
 
     fn decide_resume(&mut self, now: Time, id: ConnectionId, claim: Claim, resume: &Resume) {
         let session_id = SessionId(resume.session);
-        let known = self.sessions.get_mut(&session_id).filter(|session| session.ending.is_none());
+        let known = self.sessions.get(&session_id).filter(|session| session.ending.is_none());
         let presented = Secret::from_slice(&resume.token)
             .zip(known)
-            .map(|(token, session)| (session.tokens.present(&token), session));
-        match presented {
+            .map(|(token, session)| session.tokens.present(&token));
+        if matches!(presented, Some(Presented::Valid(_)))
+            && let Some(wait) = self.return_ration(now, session_id)
+        {
+            return self.returned_too_often(now, id, resume, wait);
+        }
+        match presented.zip(self.sessions.get_mut(&session_id)) {
             Some((Presented::Valid(number), session)) => {
                 if !session.tokens.is_newest(number) {
                     hit(Mark::TokenOlder);
@@ -64,6 +70,7 @@ impl Hub {
             Some((Presented::Retired, _)) => self.retired_token(now, id, session_id, &claim),
             Some((Presented::Unknown, _)) | None => {
                 hit(Mark::SessionUnknown);
+                self.count_failure(now, id);
                 self.refuse(id, CloseCode::SessionUnknown, "unknown session or token");
             }
         }
@@ -86,7 +93,8 @@ impl Hub {
         }
         // What the refusal rests on is a confirmation that must be committed by then.
         let (session, what) = (Some(session_id), Offence::RetiredToken);
-        let event = Event::GuardStep { step: Step::Sever, connection: id, session, what };
+        let (step, connection) = (Step::Sever, Some(id));
+        let event = Event::GuardStep { step, connection, session, what };
         self.after(session_id, After::Output(HubOutput::Event(event)));
         if let Some(connection) = self.connections.get_mut(&id) {
             connection.phase = Phase::Fenced;
@@ -116,8 +124,13 @@ impl Hub {
         match found {
             Some(session) if fresh => {
                 hit(Mark::Superseded);
+                let spent = self.spent_of(session);
                 self.end(now, session, EndCause::Superseded);
-                self.new_session(now, id, claim, RungReason::Fresh);
+                self.new_session(now, id, claim, RungReason::Fresh, spent);
+            }
+            Some(session) if self.return_ration(now, session).is_some() => {
+                let wait = self.config.retry_after;
+                self.send_away(now, id, None, CloseCode::Flooded, wait);
             }
             Some(session) => {
                 hit(if held == Some(session) { Mark::FoundHeld } else { Mark::FoundLive });
@@ -128,7 +141,7 @@ impl Hub {
                 if live > 0 {
                     hit(Mark::AllowedSeveral);
                 }
-                self.new_session(now, id, claim, RungReason::First);
+                self.new_session(now, id, claim, RungReason::First, Spent::default());
             }
         }
     }
@@ -138,7 +151,14 @@ impl Hub {
         self.refuse(id, CloseCode::LoggedInAgain, "this player is connected already");
     }
 
-    fn new_session(&mut self, now: Time, id: ConnectionId, claim: Claim, reason: RungReason) {
+    fn new_session(
+        &mut self,
+        now: Time,
+        id: ConnectionId,
+        claim: Claim,
+        reason: RungReason,
+        spent: Spent,
+    ) {
         if self.sessions.len() >= self.config.sessions_max {
             hit(Mark::Full);
             return self.refuse(id, CloseCode::Full, "no more sessions");
@@ -149,7 +169,8 @@ impl Hub {
         };
         hit(Mark::SessionNew);
         let hold = self.config.hold;
-        let session = self.blank_session(now, claim.player, claim.identity, hold);
+        let mut session = self.blank_session(now, claim.player, claim.identity, hold);
+        session.spent = spent;
         self.add_session(now, session_id, session, Some(id));
         let (link, mut welcome) = self.take_connection(now, id, session_id, &claim, false);
         welcome.rung = Rung::New.into();
@@ -199,7 +220,9 @@ impl Hub {
             revision: Revision(0),
             zone_awaits: false,
             zone_lost: false,
+            spent: Spent::default(),
             outbox_dirty: true,
+            seats: Vec::new(),
         }
     }
 
@@ -215,7 +238,6 @@ impl Hub {
         let player = session.player;
         self.by_player.insert((player, id));
         self.sessions.insert(id, Box::new(session));
-        self.start_idling(now, id);
         self.start_lifetime(now, id);
         self.touch(id);
         let event = Event::PlayerConnected { session: id, player, connection };
@@ -237,6 +259,7 @@ impl Hub {
             self.connections.get(&id).map(|known| known.serializer).unwrap_or_default();
         let (mut number, mut token) = (None, None);
         let mut epoch = SessionEpoch(0);
+        let mut spent = Spent::default();
         if let Some(session) = self.sessions.get_mut(&session_id) {
             let issued = session.tokens.issue(&mut self.chance);
             (number, token) = (Some(issued.0), Some(issued.1));
@@ -245,11 +268,14 @@ impl Hub {
             session.serializer = serializer;
             session.active_at = now;
             epoch = session.epoch;
+            spent = session.spent;
         }
         let link = Link { connection: id, epoch };
         if let Some(connection) = self.connections.get_mut(&id) {
             connection.phase = Phase::Opening { session: session_id, epoch };
             connection.unconfirmed = number;
+            connection.messages = connection.messages.max(spent.messages);
+            connection.bytes = connection.bytes.max(spent.bytes);
         }
         self.touch(session_id);
         self.start_beating(now, id);
@@ -305,9 +331,11 @@ impl Hub {
     /// The connection that spoke for a session has no voice from here on.
     fn take_over(&mut self, now: Time, session_id: SessionId) {
         let at = self.wall(now);
+        let spent = self.spent_of(session_id);
         let Some(session) = self.sessions.get_mut(&session_id) else { return };
         let Some(old) = session.connection() else { return };
         session.timeline.record(at, What::TakenOver, 0);
+        session.spent = spent;
         self.counts.takeovers_total += 1;
         if let Some(connection) = self.connections.get_mut(&old) {
             hit(match connection.phase {

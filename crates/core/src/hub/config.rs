@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use crate::budget::Rate;
 use crate::exchange::Hold;
+use crate::guard::GuardConfig;
 use crate::outbox::OutboxLimits;
 use crate::zone::ZoneConfig;
 
@@ -76,6 +77,8 @@ pub struct HubConfig {
     pub messages: Rate,
     /// Bytes of one connection.
     pub bytes: Rate,
+    /// What addresses may do.
+    pub guard: GuardConfig,
     /// The largest message, for the Welcome; the decoder holds it.
     pub message_bytes_max: u32,
     /// Numbered frames a client may have unacknowledged.
@@ -92,11 +95,14 @@ pub struct HubConfig {
     pub faults_max: u32,
     /// See `faults_max`.
     pub faults_within: Duration,
+    /// How long a join waits for the directory's word on its seat; then it is refused.
+    pub seat_limit: Duration,
     /// How long a client is told to wait when the hub is not ready.
     pub retry_after: Duration,
     /// How long a client is told to wait at least when the server goes down.
     pub restart_after: Duration,
-    /// Clients that a shutdown sent away come back spread out, about so many a second.
+    /// Everybody together is let in about so fast; twice as many at once. Clients that a shutdown
+    /// sent away come back spread out as much. Zero: as they come.
     pub returns_per_second: u32,
     /// Session ids that are reserved with one commit.
     pub id_block: u64,
@@ -125,6 +131,7 @@ impl Default for HubConfig {
             guests_max: 1_000_000,
             messages: Rate { per_second: 60, burst: 120 },
             bytes: Rate { per_second: 64 << 10, burst: 256 << 10 },
+            guard: GuardConfig::default(),
             message_bytes_max: 64 << 10,
             window_frames: 256,
             window_bytes: 256 << 10,
@@ -133,6 +140,7 @@ impl Default for HubConfig {
             zones_per_player_max: 8,
             faults_max: 3,
             faults_within: Duration::from_millis(5_000),
+            seat_limit: Duration::from_millis(5_000),
             retry_after: Duration::from_millis(250),
             restart_after: Duration::from_millis(1_000),
             returns_per_second: 1_000,

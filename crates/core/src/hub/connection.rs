@@ -5,6 +5,7 @@ use rejoin_wire::v1::{ClientFrame, Hello, Up, Welcome, client_frame};
 
 use crate::budget::Budget;
 use crate::event::Step;
+use crate::guard::Origin;
 use crate::id::{ConnectionId, SessionEpoch, SessionId, ZoneId};
 use crate::secret::Secret;
 use crate::session::token::TokenNumber;
@@ -175,17 +176,19 @@ pub(crate) enum Phase {
 }
 
 /// When the deadlines of a connection come, in service time.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Due {
     pub handshake: Time,
     pub beat: Time,
     pub silence: Time,
+    pub idle: Time,
 }
 
 /// A connection.
 pub(crate) struct Connection {
     pub phase: Phase,
     pub serializer: Serializer,
+    pub origin: Option<Origin>,
     pub opened_at: Time,
     pub nonce: [u8; 32],
     pub heard_at: Time,
@@ -196,6 +199,10 @@ pub(crate) struct Connection {
     pub bytes: Budget,
     /// How far the guard has gone over its budget; nothing while it is at rest.
     pub guard: Option<Step>,
+    /// Since when it has been over its budget.
+    pub above_since: Option<Time>,
+    /// Messages and bytes that are not charged to its address yet.
+    pub portion: (u32, u32),
     /// The token of its Welcome, until its first frame confirms it.
     pub unconfirmed: Option<TokenNumber>,
     pub attach: Option<Box<PendingAttach>>,
@@ -206,18 +213,26 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    pub(crate) fn new(now: Time, serializer: Serializer, nonce: [u8; 32]) -> Self {
+    pub(crate) fn new(
+        now: Time,
+        serializer: Serializer,
+        origin: Option<Origin>,
+        nonce: [u8; 32],
+    ) -> Self {
         Self {
             phase: Phase::AwaitingHello,
             serializer,
+            origin,
             opened_at: now,
             nonce,
             heard_at: now,
-            due: Due { handshake: Time::ZERO, beat: Time::ZERO, silence: Time::ZERO },
+            due: Due::default(),
             ping: None,
             messages: Budget::default(),
             bytes: Budget::default(),
             guard: None,
+            above_since: None,
+            portion: (0, 0),
             unconfirmed: None,
             attach: None,
             gate: Gate::default(),

@@ -14,19 +14,29 @@ use super::deadline::Alarm;
 use super::{Hub, HubOutput};
 use crate::event::{Event, Offence, Step};
 use crate::exchange::ToZone;
+use crate::guard::Origin;
 use crate::id::{ConnectionId, Leg, SessionEpoch, SessionId};
 use crate::mark::{Mark, hit};
 use crate::session::{Place, Serializer};
 use crate::time::{Time, millis_u32};
 
+/// What an acknowledgement costs at least: a thousand a second are within the defaults.
+const ANSWER_BYTES_MIN: u32 = 64;
+
 impl Hub {
-    pub(crate) fn opened(&mut self, now: Time, id: ConnectionId, serializer: Serializer) {
+    pub(crate) fn opened(
+        &mut self,
+        now: Time,
+        id: ConnectionId,
+        serializer: Serializer,
+        origin: Option<Origin>,
+    ) {
         if self.connections.contains_key(&id) {
             // A driver that gives an id twice has a bug; the newcomer is not worth an old one.
             return hit(Mark::StaleIgnored);
         }
         let nonce = self.chance.bytes();
-        let mut connection = Connection::new(now, serializer, nonce);
+        let mut connection = Connection::new(now, serializer, origin, nonce);
         connection.due.handshake =
             self.alarms.set(now, self.config.handshake, Alarm::Handshake(id));
         self.connections.insert(id, connection);
@@ -43,6 +53,7 @@ impl Hub {
         let Some(connection) = self.connections.remove(&id) else { return };
         self.alarms.forget(id, &connection.due);
         if let Some((session, epoch)) = connection.session() {
+            self.keep_spent(session, &connection);
             let code = code.unwrap_or(CloseCode::Unspecified);
             self.dropped(now, session, epoch, id, code);
         }
@@ -75,7 +86,9 @@ impl Hub {
                 return self.violation(now, id, CloseCode::OutOfState, "not now");
             }
         }
-        self.charge(now, id, bytes);
+        if !self.charge(now, id, kind, bytes) {
+            return self.sever_flooder(now, id);
+        }
         self.confirm_token(now, id);
         match frame.frame {
             Some(client_frame::Frame::Hello(hello)) => self.hello(now, id, hello),
@@ -90,12 +103,20 @@ impl Hub {
         }
     }
 
-    /// Charges the budget and delays reading when it is overdrawn.
-    fn charge(&mut self, now: Time, id: ConnectionId, bytes: usize) {
+    /// Charges the budget and delays reading when it is overdrawn. False: it has been overdrawn for
+    /// too long.
+    fn charge(&mut self, now: Time, id: ConnectionId, kind: FrameKind, bytes: usize) -> bool {
         let (messages, rate_bytes) = (self.config.messages, self.config.bytes);
-        let Some(connection) = self.connections.get_mut(&id) else { return };
-        let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
-        let by_messages = connection.messages.spend(now, 1, messages);
+        let sever_after = self.config.guard.sever_after;
+        let Some(connection) = self.connections.get_mut(&id) else { return true };
+        // Acknowledgements and heartbeats are answers to what we send, and no messages: they cost
+        // their bytes, and a little more, so that a flood of them is one.
+        let (count, bytes_min) = match kind {
+            FrameKind::Ack | FrameKind::Ping | FrameKind::Pong => (0, ANSWER_BYTES_MIN),
+            FrameKind::Hello | FrameKind::Up | FrameKind::Loose => (1, 0),
+        };
+        let bytes = u32::try_from(bytes).unwrap_or(u32::MAX).max(bytes_min);
+        let by_messages = connection.messages.spend(now, count, messages);
         let by_bytes = connection.bytes.spend(now, bytes, rate_bytes);
         let wait = by_messages.max(by_bytes);
         let spent = (
@@ -109,20 +130,32 @@ impl Hub {
         };
         let step = match (wait, spent.0.max(spent.1)) {
             (Some(_), _) => Some(Step::Throttle),
-            (None, 3..) => connection.guard.max(Some(Step::Warn)),
-            (None, 2) => connection.guard,
+            (None, 2..) => connection.guard.max(Some(Step::Warn)),
+            (None, 1) => connection.guard,
             (None, _) => None,
         };
+        match (wait, spent.0.max(spent.1)) {
+            (Some(_), _) => drop(connection.above_since.get_or_insert(now)),
+            // A sender that presses is at the edge whenever it is read again; this one has paused.
+            (None, ..=2) => connection.above_since = None,
+            (None, _) => {}
+        }
+        let above = connection.above_since.filter(|_| wait.is_some() && !sever_after.is_zero());
+        let is_too_long = above.is_some_and(|since| now.since(since) >= sever_after);
+        let (portion_messages, portion_bytes) = connection.portion;
+        connection.portion = (portion_messages + count, portion_bytes.saturating_add(bytes));
         let before = std::mem::replace(&mut connection.guard, step);
         let session = connection.session().map(|(session, _)| session);
-        if let Some(wait) = wait {
+        let wait = wait.max(self.charge_address(now, id));
+        if let Some(wait) = wait.filter(|_| !is_too_long) {
             hit(Mark::Throttled);
             self.throttle(id, wait);
         }
         if let Some(step) = step.filter(|_| step > before) {
-            let event = Event::GuardStep { step, connection: id, session, what };
+            let event = Event::GuardStep { step, connection: Some(id), session, what };
             self.push(HubOutput::Event(event));
         }
+        !is_too_long
     }
 
     fn throttle(&mut self, connection: ConnectionId, wait: Duration) {

@@ -34,6 +34,9 @@ impl Hub {
             hit(Mark::WrongName);
             return self.refuse(id, CloseCode::WrongName, "this server has another name");
         }
+        if self.is_rationed(now, id, &hello) {
+            return;
+        }
         match hello.purpose.clone() {
             Some(hello::Purpose::Login(login)) => self.login(now, id, hello, login),
             Some(hello::Purpose::Resume(resume)) => self.resume(now, id, hello, resume),
@@ -63,6 +66,7 @@ impl Hub {
                     }
                     None => {
                         hit(Mark::CredentialRefused);
+                        self.count_failure(now, id);
                         self.refuse(id, CloseCode::Credential, "unknown or wrong");
                     }
                 }
@@ -99,6 +103,7 @@ impl Hub {
             }
             (Identity::Key, _) => {
                 hit(Mark::CredentialRefused);
+                self.count_failure(now, id);
                 self.refuse(id, CloseCode::Credential, "this session's player signs its resumes");
             }
             (identity, _) => self.decide_claim(now, id, claimed(hello, player, identity)),
@@ -149,6 +154,7 @@ impl Hub {
         };
         if !good {
             hit(Mark::CredentialRefused);
+            self.count_failure(now, id);
             return self.refuse(id, CloseCode::Credential, "the signature does not fit");
         }
         match claim.hello.purpose {

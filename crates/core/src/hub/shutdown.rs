@@ -40,7 +40,8 @@ impl Hub {
     /// When to come back: after the restart, at a random point of the time that all need together.
     fn restart_wait_ms(&mut self) -> u32 {
         let all = u32::try_from(self.connections.len()).unwrap_or(u32::MAX);
-        let spread = Duration::from_secs(1) * all / self.config.returns_per_second.max(1);
+        let pace = self.config.returns_per_second;
+        let spread = (Duration::from_secs(1) * all).checked_div(pace).unwrap_or_default();
         // A few would otherwise all come in the same instant.
         let spread = spread.max(self.config.restart_after);
         let chance = Duration::from_micros(self.chance.below(micros(spread).max(1)));

@@ -2,6 +2,7 @@
 //! It carries what the machines say to each other, in order, until all is quiet. It can hold
 //! commits back, kill everything but the store, and start again from that.
 
+pub mod clerk;
 pub mod client;
 pub mod plaza;
 pub mod store;
@@ -15,6 +16,7 @@ use ed25519_dalek::{Signature, Verifier, VerifyingKey};
 use rejoin_core::chance::Chance;
 use rejoin_core::event::Event;
 use rejoin_core::exchange::ToZone;
+use rejoin_core::guard::Origin;
 use rejoin_core::hub::{Answer, Hub, HubConfig, HubInput, HubOutput, Recovered};
 use rejoin_core::id::{ConnectionId, JobId, OwnerEpoch, PlayerId, SessionId, ZoneId};
 use rejoin_core::scope::ScopeId;
@@ -25,9 +27,10 @@ use rejoin_core::wire::{
     Bytes, Encoding, Limits, SharedFrame, decode_client, decode_server, encode_client,
 };
 use rejoin_core::zone::{
-    Delivery, ZoneCore, ZoneInput, ZoneMachine, ZoneOutput, ZoneSpec, name_of,
+    Delivery, KeptZone, ZoneCore, ZoneInput, ZoneMachine, ZoneOutput, ZoneSpec,
 };
 
+use self::clerk::Clerk;
 use self::client::{Client, Line};
 use self::plaza::Plaza;
 use self::store::Store;
@@ -62,6 +65,11 @@ pub struct Desk {
     /// Frames as the zones gave them out, for stories about encoding.
     pub sent: Vec<(ConnectionId, SharedFrame)>,
     pub doorman: Doorman,
+    pub clerk: Clerk,
+    /// Where new connections come from.
+    pub origin: Option<Origin>,
+    /// Addresses that were shut out.
+    pub barred: Vec<(Origin, Duration)>,
     /// Zones are not opened before this is false again.
     pub hold_zones: bool,
     /// A connection that is told its last word stays half open.
@@ -98,6 +106,9 @@ impl Desk {
             jobs: Vec::new(),
             sent: Vec::new(),
             doorman: Doorman::Approves,
+            clerk: Clerk::default(),
+            origin: None,
+            barred: Vec::new(),
             hold_zones: false,
             half_open: false,
             damaged_players: Vec::new(),
@@ -148,7 +159,7 @@ impl Desk {
                     recovered.damaged_players.push(player);
                 }
                 ScopeId::Player(player) => recovered.players.push((player, self.store.open(id))),
-                ScopeId::Zone(_) => recovered.zones.extend(name_of(&self.store.rows(id))),
+                ScopeId::Zone(_) => recovered.zones.extend(KeptZone::of(&self.store.rows(id))),
                 _ => {}
             }
         }
@@ -236,6 +247,7 @@ impl Desk {
                 HubOutput::Send { connection, frame } => self.deliver(connection, &frame),
                 HubOutput::Close { connection, code } => self.close(connection, code),
                 HubOutput::Pause { .. } => {}
+                HubOutput::Bar { origin, wait } => self.barred.push((origin, wait)),
                 HubOutput::Verify { connection, public_key, text, signature } => {
                     let key = VerifyingKey::from_bytes(&public_key);
                     let signature = Signature::from_bytes(&signature);
@@ -257,6 +269,15 @@ impl Desk {
                     self.natives.push((session, told(&delivery)));
                 }
                 HubOutput::ToZone(id, owner, message) => self.tell_zone(id, owner, message),
+                HubOutput::Seat(request) => {
+                    self.clerk.asked.push(request.ask);
+                    if self.clerk.silent {
+                        self.clerk.unanswered.push(request);
+                        continue;
+                    }
+                    let verdict = self.clerk.answer(&request);
+                    self.to_hub.push_back(HubInput::Seat(request, verdict));
+                }
                 HubOutput::OpenZone(spec) => self.to_open.push_back(*spec),
                 HubOutput::DropZone(id) => drop(self.zones.remove(&id)),
                 HubOutput::Commit(batch) => self.store.submit(batch),
@@ -394,8 +415,8 @@ impl Desk {
         let id = ConnectionId(self.last_connection);
         let client = self.clients.entry(name).or_insert_with(|| Client::new(name));
         client.lines.push(Line { id, nonce: Bytes::new(), frames: Vec::new(), closed: None });
-        self.to_hub
-            .push_back(HubInput::Opened { connection: id, serializer: Serializer::Protobuf });
+        let (serializer, origin) = (Serializer::Protobuf, self.origin);
+        self.to_hub.push_back(HubInput::Opened { connection: id, serializer, origin });
         id
     }
 }

@@ -5,7 +5,8 @@ use std::net::SocketAddr;
 
 use rejoin::hub::HubConfig;
 use rejoin::server::{
-    AdminConfig, ApiConfig, ServerBuilder, SightConfig, WebConfig, Webhook, relay,
+    AdminConfig, ApiConfig, ServerBuilder, SightConfig, TcpConfig, Tls, TlsError, WebConfig,
+    Webhook, relay,
 };
 use rejoin::store::Embedded;
 use rejoin_arena::Arena;
@@ -14,7 +15,7 @@ use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
-use super::settings::Settings;
+use super::settings::{GuardMode, Settings, TlsSettings};
 use super::{Failure, control};
 
 /// What a browser shows at the players' door.
@@ -57,11 +58,15 @@ async fn serve(settings: &Settings) -> Result<(), Failure> {
     let store = store.map_err(|error| Failure::new(error.to_string()))?;
     let players = bind(settings.listen, "players", "--listen")?;
     let admin = bind(settings.admin_listen, "operators", "--admin-listen")?;
+    let tcp = settings.tcp.map(|tcp| bind(tcp.listen, "players by TCP", "--tcp-listen"));
+    let tcp = tcp.transpose()?;
     let at = |listener: &TcpListener, asked| listener.local_addr().unwrap_or(asked);
     let (players_at, admin_at) = (at(&players, settings.listen), at(&admin, settings.admin_listen));
 
+    let config = hub_config(settings, players_at);
+    let tls = encryption(settings, &config.server_names)?;
     let builder = ServerBuilder::new()
-        .config(hub_config(settings, players_at))
+        .config(config)
         .sight(SightConfig { addresses: settings.log_addresses, ..SightConfig::default() });
     let relay = settings.relay.clone();
     let mut builder =
@@ -84,18 +89,30 @@ async fn serve(settings: &Settings) -> Result<(), Failure> {
             builder.admission(hook.map_err(|error| Failure::new(format!("[admission]: {error}")))?);
     }
     let server = builder.start().map_err(|error| Failure::new(error.to_string()))?;
-    let web = web_config(settings, players_at);
+    let web = web_config(settings, players_at, tls.clone());
     let operators = AdminConfig { hosts: settings.admin_hosts.clone(), ..AdminConfig::default() };
     let doors = [server.clone(), server.clone()];
     let [first, second] = doors;
     tokio::spawn(async move { first.listen(players, web).await });
     tokio::spawn(async move { second.listen_admin(admin, operators).await });
+    let tcp_at = tcp.as_ref().and_then(|tcp| tcp.local_addr().ok());
+    if let (Some(tcp), Some(asked)) = (tcp, settings.tcp) {
+        let proxies = settings.trusted_proxies.clone().into_iter();
+        let trusted_proxies = proxies.filter(|_| asked.proxy_header).collect();
+        let config = TcpConfig { trusted_proxies, tls: tls.clone(), ..TcpConfig::default() };
+        let third = server.clone();
+        tokio::spawn(async move { third.listen_tcp(tcp, config).await });
+    }
+    if let Some(tls) = tls {
+        tokio::spawn(tls.clone().follow());
+        tokio::spawn(reload_when_told(tls));
+    }
     if has_arena {
         tokio::spawn(rejoin_arena::keep(server.clone()));
     }
 
     server.ready().await.map_err(|error| Failure::new(error.to_string()))?;
-    greet(settings, players_at, admin_at);
+    greet(settings, (players_at, tcp_at), admin_at);
     tokio::select! {
         told = told_to_stop() => told?,
         why = server.failed() => {
@@ -118,11 +135,12 @@ async fn serve(settings: &Settings) -> Result<(), Failure> {
     Ok(())
 }
 
-fn web_config(settings: &Settings, players: SocketAddr) -> WebConfig {
+fn web_config(settings: &Settings, players: SocketAddr, tls: Option<Tls>) -> WebConfig {
     WebConfig {
         origins: settings.origins.clone(),
         trusted_proxies: settings.trusted_proxies.clone(),
         forwarded_header: settings.forwarded_header,
+        tls,
         page: Some(PAGE.replace("{address}", &players.to_string())),
         pages: if settings.has_arena(players) {
             rejoin_arena::pages()
@@ -140,6 +158,7 @@ fn web_config(settings: &Settings, players: SocketAddr) -> WebConfig {
 
 fn hub_config(settings: &Settings, players: SocketAddr) -> HubConfig {
     let mut config = HubConfig { anonymous: settings.dev, ..HubConfig::default() };
+    settings.guard.apply(&mut config);
     if let Some(names) = &settings.server_names {
         config.server_names.clone_from(names);
     } else if settings.demo && !players.ip().is_unspecified() {
@@ -147,6 +166,39 @@ fn hub_config(settings: &Settings, players: SocketAddr) -> HubConfig {
         config.server_names.push(players.ip().to_string());
     }
     config
+}
+
+/// What encrypts the doors of players, if anything does.
+fn encryption(settings: &Settings, names: &[String]) -> Result<Option<Tls>, Failure> {
+    let told = |error: TlsError| Failure::new(format!("no TLS: {error}"));
+    match &settings.tls {
+        TlsSettings::Off => Ok(None),
+        TlsSettings::Files(certificate, key) => {
+            Tls::from_files(certificate, key).map(Some).map_err(told)
+        }
+        TlsSettings::Development => {
+            let (tls, pem) = Tls::development(names).map_err(told)?;
+            println!("a certificate for development; give it to clients as a root:\n{pem}");
+            Ok(Some(tls))
+        }
+    }
+}
+
+/// Reads the certificate again at every SIGHUP.
+async fn reload_when_told(tls: Tls) {
+    #[cfg(unix)]
+    {
+        let kind = tokio::signal::unix::SignalKind::hangup();
+        let Ok(mut told) = tokio::signal::unix::signal(kind) else { return };
+        while told.recv().await.is_some() {
+            match tls.reload() {
+                Ok(()) => tracing::info!("the certificate was read again"),
+                Err(error) => tracing::error!(%error, "the certificate stays as it was"),
+            }
+        }
+    }
+    #[cfg(not(unix))]
+    drop(tls);
 }
 
 fn bind(address: SocketAddr, whom: &str, flag: &str) -> Result<TcpListener, Failure> {
@@ -174,13 +226,24 @@ fn open(address: SocketAddr) -> std::io::Result<TcpListener> {
     socket.listen(BACKLOG)
 }
 
-fn greet(settings: &Settings, players: SocketAddr, admin: SocketAddr) {
+fn greet(settings: &Settings, doors: (SocketAddr, Option<SocketAddr>), admin: SocketAddr) {
+    let (players, tcp) = doors;
+    let (ws, http, stream) = match settings.tls {
+        TlsSettings::Off => ("ws", "http", "tcp"),
+        _ => ("wss", "https", "tls"),
+    };
     println!("rejoin {} serves", env!("CARGO_PKG_VERSION"));
-    println!("  players   ws://{players}/play   (subprotocol rejoin.v1.json or rejoin.v1.proto)");
-    if settings.has_arena(players) {
-        println!("  play at   http://{players}/arena");
+    println!("  players   {ws}://{players}/play   (subprotocol rejoin.v1.json or rejoin.v1.proto)");
+    if let Some(tcp) = tcp {
+        println!("            {stream}://{tcp}   (protobuf, each frame after its length)");
     }
-    println!("  look at   http://{players}/     (what to type, in a browser)");
+    if settings.has_arena(players) {
+        println!("  play at   {http}://{players}/arena");
+    }
+    println!("  look at   {http}://{players}/     (what to type, in a browser)");
+    if settings.guard.mode == GuardMode::Open {
+        println!("  guard     open: no address has a ration");
+    }
     if settings.directory.enabled {
         let who = match settings.directory.keys.len() {
             _ if settings.is_directory_open(players) => {
@@ -189,7 +252,7 @@ fn greet(settings: &Settings, players: SocketAddr, admin: SocketAddr) {
             0 => "nobody yet: `rejoin key new` makes a key".to_owned(),
             keys => format!("{keys} API keys"),
         };
-        println!("  directory http://{players}/v1   ({who})");
+        println!("  directory {http}://{players}/v1   ({who})");
     }
     println!("  operators http://{admin}/     (metrics, events, sessions, health)");
     if !admin.ip().is_loopback() {

@@ -2,6 +2,8 @@
 //! `rejoin.toml`, and that before the defaults. A key that is not known is refused by name and line.
 
 mod directory;
+mod doors;
+mod guard;
 mod zones;
 
 use std::fmt;
@@ -15,6 +17,10 @@ use rejoin::server::{AddressBlock, Addresses, ForwardedHeader, Webhook};
 use serde::{Deserialize, Deserializer};
 
 use self::directory::{DirectoryFile, DirectorySettings};
+use self::doors::{TcpFile, TlsFile};
+pub(crate) use self::doors::{TcpSettings, TlsSettings};
+pub(crate) use self::guard::GuardMode;
+use self::guard::{GuardFile, GuardSettings};
 use self::zones::ZonesFile;
 use super::Failure;
 
@@ -30,6 +36,15 @@ pub(crate) struct ServeArguments {
     /// Where operators look: metrics, events, sessions, health. [default: 127.0.0.1:7401]
     #[arg(long, env = "REJOIN_ADMIN_LISTEN", value_name = "ADDRESS")]
     admin_listen: Option<SocketAddr>,
+    /// Where players connect by plain TCP. [default: nowhere]
+    #[arg(long, env = "REJOIN_TCP_LISTEN", value_name = "ADDRESS")]
+    tcp_listen: Option<SocketAddr>,
+    /// For development: encrypt all doors of players with a certificate made at the start.
+    #[arg(long, env = "REJOIN_TLS_DEV")]
+    tls_dev: bool,
+    /// `open` gives addresses no rations: for tests and measurements that come from one machine.
+    #[arg(long, env = "REJOIN_GUARD", value_name = "MODE")]
+    guard: Option<GuardMode>,
     /// Keep everything in memory.
     #[arg(long, env = "REJOIN_MEMORY")]
     memory: bool,
@@ -84,6 +99,11 @@ struct File {
     admission: Option<AdmissionFile>,
     #[serde(default)]
     directory: DirectoryFile,
+    #[serde(default)]
+    tcp: TcpFile,
+    tls: Option<TlsFile>,
+    #[serde(default)]
+    guard: GuardFile,
     #[serde(default)]
     admin: AdminFile,
     #[serde(default)]
@@ -183,6 +203,10 @@ pub(crate) struct Settings {
     pub(crate) forwarded_header: ForwardedHeader,
     pub(crate) admission: Option<AdmissionFile>,
     pub(crate) directory: DirectorySettings,
+    /// None: there is no door for byte streams.
+    pub(crate) tcp: Option<TcpSettings>,
+    pub(crate) tls: TlsSettings,
+    pub(crate) guard: GuardSettings,
     pub(crate) log: String,
     pub(crate) log_json: bool,
     pub(crate) log_addresses: Addresses,
@@ -221,6 +245,9 @@ impl ServeArguments {
                 .directory
                 .settings(self.directory_keys.as_deref())
                 .map_err(Failure::new)?,
+            tcp: file.tcp.settings(self.tcp_listen),
+            tls: doors::tls(file.tls, self.tls_dev),
+            guard: file.guard.settings(self.guard),
             log: self.log.clone().or(file.log.filter).unwrap_or_else(|| "info".to_owned()),
             log_json: self.log_json || file.log.json == Some(true),
             log_addresses: file.log.addresses.map(Addresses::from).unwrap_or_default(),
@@ -284,6 +311,8 @@ impl fmt::Display for Settings {
             }
         }
         directory::show(&self.directory, f)?;
+        doors::show(self.tcp, &self.tls, f)?;
+        self.guard.show(f)?;
         writeln!(f, "\n[admin]\nlisten = \"{}\"", self.admin_listen)?;
         writeln!(f, "hosts = {:?}", self.admin_hosts)?;
         writeln!(f, "\n[log]\nfilter = {:?}\njson = {}", self.log, self.log_json)?;
@@ -347,6 +376,7 @@ mod tests {
         assert_eq!(file.zone.relay.config(false), Ok(settings.relay));
         assert_eq!(file.stop_within_s, Some(25));
         assert_eq!(file.directory.settings(None), Ok(settings.directory));
+        assert_eq!(file.guard.settings(None), settings.guard);
     }
 
     #[test]

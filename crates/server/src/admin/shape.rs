@@ -64,7 +64,8 @@ fn fields(event: &Event) -> Value {
         Event::ZoneOpened { name, .. } => json!({"zone": named(name)}),
         Event::ZoneOpenRefused { zone, text } => json!({"zone": place(*zone), "text": text}),
         Event::GuardStep { step, connection, what, .. } => json!({
-            "step": step.label(), "connection": connection.to_string(), "what": what.label(),
+            "step": step.label(), "connection": connection.map(|id| id.to_string()),
+            "what": what.label(),
         }),
     }
 }

@@ -106,6 +106,7 @@ fn every_line_has_its_name_and_its_fields() {
         log.created(SessionId(8), None, None);
         log.event(&Event::SessionLinked { session, connection });
         let (step, what) = (Step::Sever, Offence::TooSlow);
+        let connection = Some(connection);
         log.event(&Event::GuardStep { step, connection, session: Some(session), what });
         let text = "boom\n\u{1b}[31mINFO session created".to_owned();
         log.event(&Event::ZoneFault { zone: ZoneId(5), text, closed: false });

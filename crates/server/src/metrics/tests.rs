@@ -42,7 +42,7 @@ fn the_set_of_series_is_the_same_before_and_after_everything() {
 #[test]
 fn every_step_and_every_code_has_its_own_counter() {
     let metrics = Metrics::new();
-    let (connection, session) = (ConnectionId(1), None);
+    let (connection, session) = (Some(ConnectionId(1)), None);
     for step in Step::ALL {
         for what in Offence::ALL {
             metrics.event(&Event::GuardStep { step, connection, session, what });

@@ -2,22 +2,23 @@
 
 use std::net::SocketAddr;
 
-use bytes::Bytes;
+use bytes::{BufMut, Bytes, BytesMut};
 use futures_util::{SinkExt, StreamExt};
-use rejoin_server::{Local, Server, WebConfig};
-use rejoin_wire::v1::CloseCode;
-use rejoin_wire::{Encoding, close};
+use rejoin_server::{Local, Server, TcpConfig, WebConfig};
+use rejoin_wire::v1::{CloseCode, ServerFrame, server_frame};
+use rejoin_wire::{Encoding, Framer, Limits, close, decode_server};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
 
-pub(crate) const ENCODINGS: [Encoding; 2] = [Encoding::Protobuf, Encoding::Json];
-
 /// What the suite needs of a transport.
 pub(crate) trait Transport: Copy {
     type Line: Line;
     type Door: Door<Line = Self::Line>;
+    /// What is spoken on it.
+    const ENCODINGS: &[Encoding] = &[Encoding::Protobuf, Encoding::Json];
 
     /// Opens the server to connections.
     async fn open(self, server: &Server) -> Self::Door;
@@ -99,6 +100,70 @@ impl Line for WebLine {
                 }
                 Some(Ok(_)) => {}
                 Some(Err(_)) | None => return Err(None),
+            }
+        }
+    }
+}
+
+/// Frames after their length on a loopback port.
+#[derive(Clone, Copy)]
+pub(crate) struct Stream;
+
+pub(crate) struct StreamDoor(SocketAddr);
+
+pub(crate) struct StreamLine {
+    socket: TcpStream,
+    framer: Framer,
+    /// What the farewell said: there is no other close code.
+    code: Option<CloseCode>,
+}
+
+impl Transport for Stream {
+    type Line = StreamLine;
+    type Door = StreamDoor;
+    const ENCODINGS: &[Encoding] = &[Encoding::Protobuf];
+
+    async fn open(self, server: &Server) -> StreamDoor {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let at = listener.local_addr().expect("it is bound");
+        let listening = server.clone();
+        tokio::spawn(async move { listening.listen_tcp(listener, TcpConfig::default()).await });
+        StreamDoor(at)
+    }
+}
+
+impl Door for StreamDoor {
+    type Line = StreamLine;
+
+    async fn dial(&self, _: Encoding) -> StreamLine {
+        let socket = TcpStream::connect(self.0).await.expect("let in");
+        StreamLine { socket, framer: Framer::new(8 << 20), code: None }
+    }
+}
+
+impl Line for StreamLine {
+    async fn send(&mut self, message: Bytes) -> bool {
+        let mut bytes = BytesMut::new();
+        bytes.put_u32(u32::try_from(message.len()).expect("not so long"));
+        bytes.put_slice(&message);
+        self.socket.write_all(&bytes).await.is_ok()
+    }
+
+    async fn recv(&mut self) -> Result<Bytes, Option<CloseCode>> {
+        loop {
+            if let Some(frame) = self.framer.next().expect("the server writes frames") {
+                let decoded = decode_server(Encoding::Protobuf, frame.clone(), &Limits::DEFAULT);
+                if let Ok(ServerFrame { frame: Some(server_frame::Frame::Farewell(last)) }) =
+                    decoded
+                {
+                    self.code = Some(last.code());
+                }
+                return Ok(frame);
+            }
+            let mut chunk = [0; 4_096];
+            match self.socket.read(&mut chunk).await {
+                Ok(0) | Err(_) => return Err(self.code),
+                Ok(read) => assert_eq!(self.framer.push(&chunk[..read]), read),
             }
         }
     }

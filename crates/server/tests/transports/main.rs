@@ -1,5 +1,5 @@
 //! One contract for every transport: framing, back-pressure, close codes, bounds and endings. Each
-//! case is written once and run on all of them, in both encodings; a new transport joins by an
+//! case is written once and run on all of them, in every encoding it has; a new transport joins by an
 //! implementation of [`dial::Transport`] and a line here.
 
 mod cases;
@@ -8,13 +8,13 @@ mod speaker;
 
 /// Runs every case on a transport.
 macro_rules! contract {
-    ($name:ident, $transport:expr, $($case:ident,)*) => {
+    ($name:ident, $transport:path, $($case:ident,)*) => {
         mod $name {
             $(
                 #[tokio::test(flavor = "multi_thread")]
                 async fn $case() {
-                    for encoding in crate::dial::ENCODINGS {
-                        crate::cases::$case($transport, encoding).await;
+                    for encoding in <$transport as crate::dial::Transport>::ENCODINGS {
+                        crate::cases::$case($transport, *encoding).await;
                     }
                 }
             )*
@@ -25,6 +25,7 @@ macro_rules! contract {
 macro_rules! for_every_transport {
     ($($case:ident,)*) => {
         contract!(websocket, crate::dial::Web, $($case,)*);
+        contract!(tcp, crate::dial::Stream, $($case,)*);
         contract!(local, crate::dial::InProcess, $($case,)*);
     };
 }

@@ -21,7 +21,7 @@ export const noServer = findBinary() === null && 'there is no rejoin binary: car
 export async function serve(more = [], { data = null, port = 0 } = {}) {
   const environment = Object.entries(process.env).filter(([name]) => !name.startsWith('REJOIN_'));
   const place = data === null ? ['--memory'] : ['--data', data];
-  const settings = ['serve', '--listen', `127.0.0.1:${port}`, '--admin-listen', '127.0.0.1:0', ...place, '--dev', ...more];
+  const settings = ['serve', '--listen', `127.0.0.1:${port}`, '--admin-listen', '127.0.0.1:0', ...place, '--dev', '--guard', 'open', ...more];
   const child = spawn(findBinary(), settings, {
     cwd: tmpdir(),
     env: Object.fromEntries(environment),

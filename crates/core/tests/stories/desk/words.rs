@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use rejoin_core::exchange::{Hold, ZoneName};
+use rejoin_core::guard::GuardConfig;
 use rejoin_core::hub::{Answer, Command, HubConfig, HubInput, SessionView, ZoneKind};
 use rejoin_core::id::{ConnectionId, SessionId, ZoneId};
 use rejoin_core::session::Place;
@@ -18,7 +19,9 @@ use super::{Desk, Running};
 
 /// A hub with the kinds of zone that the stories need.
 pub fn config() -> HubConfig {
-    let mut config = HubConfig { idle: Duration::ZERO, ..HubConfig::default() };
+    // Stories repeat things at one instant, from no address; those about the guard set their own.
+    let guard = GuardConfig { sever_after: Duration::from_secs(5), ..GuardConfig::open() };
+    let mut config = HubConfig { idle: Duration::ZERO, guard, ..HubConfig::default() };
     let quiet = ZoneConfig { tick: None, ..ZoneConfig::default() };
     let mut kind = |name: &str, config_: ZoneConfig| {
         let kind = ZoneKind { config: config_, client_may_create: true };
@@ -281,6 +284,7 @@ pub fn join(kind: &str, name: &str, payload: &str) -> up::Body {
         name: name.to_owned(),
         create: true,
         payload: Bytes::copy_from_slice(payload.as_bytes()),
+        ticket: String::new(),
     })
 }
 

@@ -30,7 +30,7 @@ fn all() -> Vec<Event> {
         Event::ZoneEnded { zone },
         Event::GuardStep {
             step: Step::Sever,
-            connection,
+            connection: Some(connection),
             session: Some(session),
             what: Offence::TooSlow,
         },

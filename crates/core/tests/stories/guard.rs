@@ -1,0 +1,237 @@
+//! The guard: what an address, a player and everybody together may do, and that whoever is told to
+//! wait loses nothing by it.
+
+use std::time::Duration;
+
+use rejoin_core::budget::{Quota, Rate};
+use rejoin_core::event::{Event, Offence, Step};
+use rejoin_core::guard::{GuardConfig, Origin};
+use rejoin_core::hub::HubConfig;
+use rejoin_core::wire::Bytes;
+use rejoin_core::wire::v1::{CloseCode, Hello, Rung, hello, server_frame};
+
+use crate::desk::client::Client;
+use crate::desk::{Desk, config};
+
+fn desk(guard: GuardConfig) -> Desk {
+    from_home(HubConfig { guard, ..config() })
+}
+
+fn from_home(config: HubConfig) -> Desk {
+    let mut desk = Desk::new(config);
+    desk.origin = Some(HOME);
+    desk
+}
+
+const HOME: Origin = Origin::v4(1);
+const ELSEWHERE: Origin = Origin::v4(2);
+
+fn wrong_token(client: &Client, nonce: &[u8]) -> Hello {
+    let mut hello = client.resume(false, nonce);
+    if let Some(hello::Purpose::Resume(resume)) = hello.purpose.as_mut() {
+        resume.token = Bytes::from_static(&[3; 32]);
+    }
+    client.signed(hello, nonce)
+}
+
+/// What the client's present connection was told to wait.
+fn told_to_wait(desk: &Desk, name: &str) -> u32 {
+    let frames = &desk.client(name).line().frames;
+    let told = frames.iter().find_map(|frame| match &frame.frame {
+        Some(server_frame::Frame::Farewell(said)) => Some(said.retry_after_ms),
+        Some(server_frame::Frame::Refusal(said)) => Some(said.retry_after_ms),
+        _ => None,
+    });
+    told.expect("it was told something")
+}
+
+fn steps(desk: &Desk) -> Vec<(Step, Offence)> {
+    let step = |event: &Event| match event {
+        Event::GuardStep { step, what, .. } => Some((*step, *what)),
+        _ => None,
+    };
+    desk.events.iter().filter_map(step).collect()
+}
+
+/// Says so many words a second for so long, as a sender does that is read without pause.
+fn press(desk: &mut Desk, name: &'static str, per_second: u64, ms: u64) {
+    let gap = 1_000 / per_second;
+    for _ in 0..ms / gap {
+        desk.wait(gap);
+        if desk.closed(name).is_none() {
+            desk.say(name, "on and on");
+        }
+    }
+}
+
+#[test]
+fn a_sender_that_does_not_rest_is_severed_and_comes_back_with_nothing_lost() {
+    let mut desk = Desk::with_plaza(&["ann", "bob"]);
+    press(&mut desk, "ann", 125, 6_000);
+    assert_eq!(desk.closed("ann"), None, "above for less than five seconds");
+    press(&mut desk, "ann", 125, 2_000);
+    assert_eq!(desk.closed("ann"), Some(CloseCode::Flooded));
+    assert!(told_to_wait(&desk, "ann") >= 250);
+    let expected = [
+        (Step::Warn, Offence::Messages),
+        (Step::Throttle, Offence::Messages),
+        (Step::Sever, Offence::Flooded),
+    ];
+    assert_eq!(steps(&desk), expected);
+    desk.assert_plays("bob");
+    let welcome = desk.resume("ann");
+    assert_eq!(welcome.rung(), Rung::Replayed);
+}
+
+#[test]
+fn a_sender_that_pauses_is_only_slowed_down() {
+    let mut desk = Desk::with_plaza(&["ann"]);
+    for _ in 0..10 {
+        press(&mut desk, "ann", 125, 3_000);
+        desk.wait(4_000);
+    }
+    assert_eq!(desk.closed("ann"), None);
+    desk.assert_plays("ann");
+}
+
+#[test]
+fn another_connection_is_no_new_budget() {
+    let mut desk = Desk::with_plaza(&["ann"]);
+    for _ in 0..120 {
+        desk.say("ann", "flood");
+    }
+    let before = steps(&desk).len();
+    desk.cut("ann");
+    desk.resume("ann");
+    desk.say("ann", "flood");
+    assert_eq!(steps(&desk)[before..], [(Step::Throttle, Offence::Messages)]);
+}
+
+#[test]
+fn wrong_tokens_are_rationed_by_address_and_the_owner_is_not_locked_out() {
+    let quota = Quota { most: 20, within: Duration::from_secs(60) };
+    let mut desk = desk(GuardConfig { address_failures: quota, ..GuardConfig::open() });
+    desk.origin = Some(ELSEWHERE);
+    desk.login("ann");
+    desk.origin = Some(HOME);
+    for _ in 0..20 {
+        assert_eq!(desk.try_hello("ann", wrong_token), Err(CloseCode::SessionUnknown));
+    }
+    assert_eq!(desk.try_login("eve"), Err(CloseCode::Flooded), "nobody logs in from there now");
+    assert!((250..=3_000).contains(&told_to_wait(&desk, "eve")));
+    assert!(steps(&desk).contains(&(Step::Sever, Offence::Failures)));
+    // A neighbour who has a session comes back, and so does the owner from elsewhere.
+    assert!(desk.try_resume("ann").is_ok());
+    desk.origin = Some(ELSEWHERE);
+    assert!(desk.try_resume("ann").is_ok());
+    desk.origin = Some(HOME);
+    desk.wait(3_000);
+    assert!(desk.try_login("eve").is_ok(), "it comes back evenly");
+}
+
+#[test]
+fn resumes_and_logins_of_an_address_are_rationed_and_others_are_not_concerned() {
+    let resumes = Rate { per_second: 10, burst: 2 };
+    let logins = Rate { per_second: 1, burst: 2 };
+    let guard =
+        GuardConfig { address_resumes: resumes, address_logins: logins, ..GuardConfig::open() };
+    let mut desk = desk(guard);
+    for name in ["ann", "bob"] {
+        assert!(desk.try_login(name).is_ok());
+    }
+    assert_eq!(desk.try_login("cid"), Err(CloseCode::Flooded));
+    desk.origin = Some(ELSEWHERE);
+    assert!(desk.try_login("cid").is_ok());
+    desk.origin = Some(HOME);
+    for name in ["ann", "bob", "cid"] {
+        desk.cut(name);
+    }
+    assert!(desk.try_resume("ann").is_ok() && desk.try_resume("bob").is_ok());
+    assert_eq!(desk.try_resume("cid"), Err(CloseCode::Flooded));
+    desk.origin = Some(ELSEWHERE);
+    assert!(desk.try_resume("cid").is_ok());
+}
+
+#[test]
+fn who_is_told_to_wait_does_not_lose_its_session_by_that() {
+    let resumes = Rate { per_second: 1, burst: 1 };
+    let mut desk = desk(GuardConfig { address_resumes: resumes, ..GuardConfig::open() });
+    desk.login("ann");
+    desk.login("bob");
+    desk.cut("ann");
+    desk.cut("bob");
+    desk.wait(4_500);
+    assert!(desk.try_resume("bob").is_ok());
+    assert_eq!(desk.try_resume("ann"), Err(CloseCode::Flooded));
+    let wait = told_to_wait(&desk, "ann");
+    // Its hold of five seconds would have ended meanwhile.
+    desk.wait(u64::from(wait).max(900));
+    assert!(desk.try_resume("ann").is_ok());
+    // And without a valid token nobody keeps a session alive.
+    desk.cut("ann");
+    for _ in 0..20 {
+        desk.wait(400);
+        let _ = desk.try_hello("ann", wrong_token);
+    }
+    assert!(desk.hub.session(desk.id("ann")).is_none_or(|session| session.ending.is_some()));
+}
+
+#[test]
+fn an_address_that_breaks_the_rules_too_often_is_shut_out_for_a_while() {
+    let quota = Quota { most: 3, within: Duration::from_secs(30) };
+    let mut desk = desk(GuardConfig { address_violations: quota, ..GuardConfig::open() });
+    for round in 1..=3 {
+        let connection = desk.connect("eve");
+        desk.receive_bytes(connection, Bytes::from_static(&[0xff; 40]));
+        desk.run();
+        assert_eq!(desk.barred.len(), usize::from(round == 3), "{round}");
+    }
+    assert_eq!(desk.barred, [(HOME, Duration::from_secs(10))]);
+}
+
+#[test]
+fn everybody_at_once_comes_back_before_anybody_logs_in() {
+    let mut desk = from_home(HubConfig { returns_per_second: 3, ..config() });
+    let names = ["ann", "bob", "cid", "dan", "eve", "fay"];
+    for name in names {
+        desk.wait(2_000);
+        desk.login(name);
+    }
+    desk.wait(2_000);
+    for name in names {
+        desk.cut(name);
+    }
+    // Three logins fit into their half; the other half is for those who return.
+    for name in ["gus", "hal", "ida"] {
+        assert!(desk.try_login(name).is_ok(), "{name}");
+    }
+    assert_eq!(desk.try_login("jan"), Err(CloseCode::NotReady));
+    for name in ["ann", "bob", "cid"] {
+        assert!(desk.try_resume(name).is_ok(), "{name}");
+    }
+    assert_eq!(desk.try_resume("dan"), Err(CloseCode::NotReady));
+    assert!(told_to_wait(&desk, "dan") >= 250);
+    desk.wait(2_000);
+    assert!(desk.try_resume("dan").is_ok());
+}
+
+#[test]
+fn all_connections_of_an_address_share_its_messages() {
+    let guard = GuardConfig {
+        address_messages: Rate { per_second: 100, burst: 64 },
+        ..GuardConfig::open()
+    };
+    let mut desk = desk(guard);
+    for name in ["ann", "bob", "cid"] {
+        desk.login(name);
+        desk.join(name, "plaza");
+        desk.hush();
+        for _ in 0..40 {
+            desk.say(name, "word");
+        }
+    }
+    let throttled =
+        |desk: &mut Desk, name: &str| desk.take(name).iter().any(|said| said == "notice Throttled");
+    assert!(!throttled(&mut desk, "ann"));
+    assert!(throttled(&mut desk, "cid"), "forty each are three portions of thirty-two");
+}
