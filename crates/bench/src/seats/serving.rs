@@ -8,6 +8,8 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
 use hdrhistogram::Histogram;
+use rejoin_core::guard::GuardConfig;
+use rejoin_core::hub::HubConfig;
 use rejoin_core::id::{GameId, SeatId, SessionId};
 use rejoin_server::directory::HostOrders;
 use rejoin_server::directory::rules::catalogue::FleetSpec;
@@ -49,7 +51,8 @@ struct Desks {
 pub(crate) async fn run(listener: TcpListener, data: &Path, says: &str) -> Result<()> {
     let times = Times::new()?;
     let store = Embedded::open(data).map_err(|error| anyhow!("{error}"))?;
-    let builder = ServerBuilder::new().store(Timed::new(store, times.clone()));
+    let hub = HubConfig { guard: GuardConfig::open(), ..HubConfig::default() };
+    let builder = ServerBuilder::new().config(hub).store(Timed::new(store, times.clone()));
     let server = builder.directory(DirectoryConfig::default()).start();
     let server = server.map_err(|error| anyhow!("{error}"))?;
     let key = ApiKey::from_text("bench", Role::Operator, KEY).at_rate(1_000_000);
