@@ -91,7 +91,8 @@ pub fn ask(binary: &Path, judge: &Path, seconds: u32, seed: Option<u64>) -> Resu
     let hash = hash.context("`rejoin key new` printed no hash")?;
     let mut server = Command::new(binary);
     server.args(["--memory", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"]);
-    server.args(["--log", "warn", "--config", "/dev/null"]);
+    // All of it comes from one address.
+    server.args(["--guard", "open", "--log", "warn", "--config", "/dev/null"]);
     server.env("REJOIN_DIRECTORY_KEYS", format!("operator:{hash}")).stdout(Stdio::piped());
     let mut served = Served(server.spawn()?);
     let lines = BufReader::new(served.0.stdout.take().context("no output")?).lines();

@@ -3,7 +3,7 @@
 //! a start takes that finds many held sessions. Neither server nor generator is pinned: both share the
 //! machine, as a game and its players' traffic do.
 
-mod disk;
+pub(crate) mod disk;
 mod fill;
 mod recovery;
 mod table;
@@ -145,10 +145,10 @@ fn play(part: Part, is_kept: bool, number: usize, loads: &Loads, folder: &Folder
 }
 
 /// A folder for folders; it goes with this value.
-struct Folder(PathBuf);
+pub(crate) struct Folder(PathBuf);
 
 impl Folder {
-    fn make(base: &Path) -> Result<Self> {
+    pub(crate) fn make(base: &Path) -> Result<Self> {
         let path = base.join(format!("rejoin-durable-{}", std::process::id()));
         std::fs::create_dir_all(&path)
             .with_context(|| format!("{} cannot be made", path.display()))?;
@@ -156,7 +156,7 @@ impl Folder {
     }
 
     /// The path of a folder that is not there; what was there before is gone.
-    fn fresh(&self) -> Result<PathBuf> {
+    pub(crate) fn fresh(&self) -> Result<PathBuf> {
         let path = self.0.join("data");
         if path.exists() {
             std::fs::remove_dir_all(&path)

@@ -128,7 +128,7 @@ impl Load {
     fn connect(&mut self, index: usize) -> Result<()> {
         let source = Ipv4Addr::new(127, 0, 0, 2 + (index % SOURCES) as u8);
         let path = match (self.kind, self.place) {
-            (Kind::Ours | Kind::Soak, _) => "/play".to_owned(),
+            (Kind::Ours | Kind::Soak | Kind::Seats, _) => "/play".to_owned(),
             (Kind::Bare, Place::Zones { kind: crate::serve::zones::BEAT, count }) => {
                 format!("/zone/{}", index % count)
             }
@@ -165,7 +165,7 @@ impl Load {
         let mut out = std::mem::take(&mut self.out);
         out.clear();
         match self.kind {
-            Kind::Ours | Kind::Soak => {
+            Kind::Ours | Kind::Soak | Kind::Seats => {
                 let seq = link.ticket.next_up;
                 link.ticket.next_up += 1;
                 frame::put_request(&mut out, seq, payload);

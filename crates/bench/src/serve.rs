@@ -4,7 +4,7 @@
 
 mod bare;
 mod ours;
-mod timed;
+pub(crate) mod timed;
 pub(crate) mod zones;
 
 use std::io::{BufRead, Read, Write};
@@ -32,6 +32,8 @@ pub(crate) enum Kind {
     Bare,
     /// Rejoin, with zones of the soak.
     Soak,
+    /// Rejoin, with a directory.
+    Seats,
 }
 
 impl Kind {
@@ -41,6 +43,7 @@ impl Kind {
             Self::Ours => "ours",
             Self::Bare => "bare",
             Self::Soak => "soak",
+            Self::Seats => "seats",
         }
     }
 }
@@ -92,6 +95,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
             Kind::Soak => {
                 crate::soak::serve(listener).await?;
                 None
+            }
+            Kind::Seats => {
+                let data = arguments.data.as_deref().context("seats are kept in a folder")?;
+                return crate::seats::serving::run(listener, data, SAYS).await;
             }
         };
         println!("{SAYS}{address}");
@@ -154,6 +161,13 @@ impl Serving {
         Self::heard(&mut command, |line| line.strip_prefix(SAYS))
     }
 
+    /// Starts our server with a directory, durable.
+    pub(crate) fn start_seats(data: &Path) -> Result<Self> {
+        let mut command = std::process::Command::new(std::env::current_exe()?);
+        command.args(["serve", Kind::Seats.name(), "--data"]).arg(data);
+        Self::heard(&mut command, |line| line.strip_prefix(SAYS))
+    }
+
     /// Starts the program `rejoin` on free ports.
     pub(crate) fn start_binary(path: &std::path::Path) -> Result<Self> {
         let mut command = std::process::Command::new(path);
@@ -193,6 +207,14 @@ impl Serving {
     pub(crate) fn ask(&mut self) -> Result<Told> {
         let input = self.child.stdin.as_mut().context("its input is piped")?;
         writeln!(input, "figures")?;
+        let line = self.said.recv_timeout(ANSWER_WITHIN).context("the server does not answer")?;
+        Ok(serde_json::from_str(&line)?)
+    }
+
+    /// Gives an order to a server that takes them, and reads what it answers.
+    pub(crate) fn order<T: serde::de::DeserializeOwned>(&mut self, order: &str) -> Result<T> {
+        let input = self.child.stdin.as_mut().context("its input is piped")?;
+        writeln!(input, "{order}")?;
         let line = self.said.recv_timeout(ANSWER_WITHIN).context("the server does not answer")?;
         Ok(serde_json::from_str(&line)?)
     }

@@ -31,6 +31,7 @@ use self::key::Keyring;
 use self::problem::Problem;
 use crate::clock::Clock;
 use crate::directory::DirectoryDoor;
+use crate::sight::SharedSight;
 
 /// How the directory is kept open over HTTP.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -87,6 +88,7 @@ pub(crate) struct Api {
     origins: Arc<Vec<String>>,
     places: Arc<Semaphore>,
     clock: Clock,
+    sight: SharedSight,
 }
 
 impl Api {
@@ -119,7 +121,7 @@ pub(crate) fn routes(
     door: DirectoryDoor,
     config: &ApiConfig,
     origins: &[String],
-    clock: Clock,
+    (clock, sight): (Clock, SharedSight),
 ) -> Router {
     let api = Api {
         door,
@@ -128,6 +130,7 @@ pub(crate) fn routes(
         places: Arc::new(Semaphore::new(config.requests_max.min(Semaphore::MAX_PERMITS))),
         config: Arc::new(config.clone()),
         clock,
+        sight,
     };
     let mut routes = Router::new().route("/openapi.json", get(openapi));
     for operation in operations::operations() {

@@ -68,9 +68,10 @@ pub(crate) enum Cause {
     Listener,
     Frame,
     Host,
+    Game,
 }
 
-const CAUSES: [(Cause, &str); 21] = [
+const CAUSES: [(Cause, &str); 22] = [
     (Cause::Created, "session created"),
     (Cause::Linked, "session linked"),
     (Cause::Idle, "idle timeout"),
@@ -82,6 +83,7 @@ const CAUSES: [(Cause, &str); 21] = [
     (Cause::Listener, "a listener panicked"),
     (Cause::Frame, "frame"),
     (Cause::Host, "host"),
+    (Cause::Game, "game ended"),
     (Cause::Guard(Step::Warn), "guard step: warn"),
     (Cause::Guard(Step::Throttle), "guard step: throttle"),
     (Cause::Guard(Step::Sever), "guard step: sever"),

@@ -3,6 +3,7 @@
 //! counting is an addition to a handle that is at hand. Traffic is counted in a few separate places
 //! that are summed up when somebody asks.
 
+mod directory;
 mod traffic;
 
 use std::fmt;
@@ -19,6 +20,7 @@ use rejoin_core::guard::DoorRefusal;
 use rejoin_wire::close;
 use rejoin_wire::v1::{CloseCode, RungReason};
 
+pub(crate) use self::directory::DirectoryFigures;
 pub(crate) use self::traffic::Traffic;
 
 /// What carries a connection.
@@ -73,6 +75,7 @@ pub(crate) struct Metrics {
     connects_refused: Vec<Counter>,
     events: Vec<Counter>,
     pub(crate) traffic: Traffic,
+    pub(crate) directory: DirectoryFigures,
     pub(crate) ticks: Counter,
     pub(crate) ticks_slow: Counter,
     pub(crate) ticks_skipped: Counter,
@@ -182,6 +185,7 @@ impl Metrics {
         let traffic = Traffic::default();
         desk.0.register_collector(Box::new(traffic.clone()));
         Self {
+            directory: DirectoryFigures::new(desk),
             sessions_active: desk.gauge("sessions_active", "Sessions with a live connection"),
             sessions_held: desk.gauge("sessions_held", "Sessions that wait for their player"),
             sessions_native: desk.gauge("sessions_native", "Sessions that live in the server"),

@@ -16,7 +16,7 @@ const PAGE: usize = 4_096;
 const PAGES: u64 = 256;
 
 /// Adds what a sync takes.
-pub(super) fn measure(figures: &mut Figures, folder: &Path, span: u64) -> Result<()> {
+pub(crate) fn measure(figures: &mut Figures, folder: &Path, span: u64) -> Result<()> {
     let path = folder.join("alone");
     let file = File::create(&path).with_context(|| format!("{}", path.display()))?;
     let page = [7; PAGE];

@@ -24,7 +24,7 @@ pub(crate) struct Commits {
 }
 
 impl Times {
-    pub(super) fn new() -> Result<Self> {
+    pub(crate) fn new() -> Result<Self> {
         // Nanoseconds up to a minute, in three digits.
         Ok(Self(Arc::new(Mutex::new((Histogram::new_with_bounds(1, 60_000_000_000, 3)?, 0)))))
     }
@@ -37,7 +37,7 @@ impl Times {
     }
 
     /// All since the last time.
-    pub(super) fn take(&self) -> Commits {
+    pub(crate) fn take(&self) -> Commits {
         let mut inner = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let at = |quantile| inner.0.value_at_quantile(quantile) as f64 / 1_000.0;
         let (p50_us, p99_us) = (at(0.5), at(0.99));
@@ -49,13 +49,13 @@ impl Times {
 }
 
 /// The store.
-pub(super) struct Timed {
+pub(crate) struct Timed {
     inner: Embedded,
     times: Times,
 }
 
 impl Timed {
-    pub(super) fn new(inner: Embedded, times: Times) -> Self {
+    pub(crate) fn new(inner: Embedded, times: Times) -> Self {
         Self { inner, times }
     }
 }

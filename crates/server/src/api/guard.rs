@@ -27,6 +27,12 @@ const REMEMBERED: HeaderValue = HeaderValue::from_static("600");
 
 /// Refuses pages of other origins, but for those on the list, whose browsers are told so.
 pub(super) async fn origin(State(api): State<Api>, request: Request, next: Next) -> Response {
+    let response = welcome(&api, request, next).await;
+    api.sight.metrics.directory.answered(response.status().as_u16());
+    response
+}
+
+async fn welcome(api: &Api, request: Request, next: Next) -> Response {
     let origin = request.headers().get(header::ORIGIN).cloned();
     if !is_welcome(request.headers(), &api.origins) {
         let detail = "list the origin in `origins` of the settings";

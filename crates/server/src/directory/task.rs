@@ -100,6 +100,7 @@ impl DirectoryTask {
                 _ = walls.tick() => {
                     self.feed(DirectoryInput::Wall(wall()));
                     self.forget_unread();
+                    self.measure(mail.len());
                 }
                 () = tokio::time::sleep(sleep) => {}
             }
@@ -170,6 +171,12 @@ impl DirectoryTask {
             let command = Command::Unsubscribe(id);
             self.feed(DirectoryInput::Command { ticket: 0, command });
         }
+    }
+
+    fn measure(&self, waiting: usize) {
+        let gauge = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
+        self.sight.metrics.directory.games.set(gauge(self.directory.game_count()));
+        self.sight.metrics.directory.mailbox.set(gauge(waiting));
     }
 
     fn heed(&mut self, told: FromStore) {
@@ -322,13 +329,21 @@ impl DirectoryTask {
     }
 
     fn tell(&mut self, event: Event) {
+        self.sight.metrics.directory.event(&event);
         let (host, what) = match &event {
             Event::HostWarned(host) => (*host, "does not say that it is well"),
             Event::HostAway(host) => (*host, "is away; its games are hidden"),
             Event::HostReady(host) => (*host, "is ready"),
             Event::HostEnded(host, end) => (*host, end.name()),
-            _ => {
+            Event::GameEnded(game, cause) => {
+                if let Some(suppressed) = self.sight.logbook.pass(Cause::Game) {
+                    tracing::info!(%game, cause = cause.name(), suppressed, "game ended");
+                }
                 // An error means that nobody listens.
+                let _ = self.events.send(event);
+                return;
+            }
+            Event::GameActive(_) | Event::PlacementEnded { .. } => {
                 let _ = self.events.send(event);
                 return;
             }

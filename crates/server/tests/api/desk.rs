@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use rejoin_core::guard::GuardConfig;
+use rejoin_core::hub::HubConfig;
 use rejoin_server::directory::rules::catalogue::FleetSpec;
 use rejoin_server::directory::rules::host::{HostOrder, HostWord, Registration};
 use rejoin_server::directory::rules::{Command, Event};
@@ -40,7 +42,9 @@ impl Desk {
             origins: vec!["https://game.example".to_owned()],
             ..WebConfig::default()
         };
-        let builder = ServerBuilder::new().directory(DirectoryConfig::default());
+        // One connection for each request, all from one address.
+        let hub = HubConfig { guard: GuardConfig::open(), ..HubConfig::default() };
+        let builder = ServerBuilder::new().config(hub).directory(DirectoryConfig::default());
         let server = builder.start().expect("the server starts");
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let at = listener.local_addr().expect("it is bound");

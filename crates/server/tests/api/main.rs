@@ -3,6 +3,7 @@
 mod asker;
 mod described;
 mod desk;
+mod page;
 mod refused;
 mod roles;
 mod story;

@@ -1,0 +1,77 @@
+//! Figures of the directory, and of the requests to it.
+
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::gauge::Gauge;
+use rejoin_directory::Event;
+use rejoin_directory::game::EndCause;
+use rejoin_directory::host::HostEnd;
+use rejoin_directory::queue::PlacementEnd;
+
+use super::Desk;
+
+/// How placements end.
+const PLACEMENT_ENDS: [&str; 4] = ["fulfilled", "timed_out", "cancelled", "failed"];
+/// Statuses of answers, by their first digit.
+const STATUSES: [&str; 5] = ["1xx", "2xx", "3xx", "4xx", "5xx"];
+
+#[derive(Debug)]
+pub(crate) struct DirectoryFigures {
+    /// Games, ended ones that are kept included.
+    pub(crate) games: Gauge,
+    /// Messages that wait for the directory's task.
+    pub(crate) mailbox: Gauge,
+    games_started: Counter,
+    games_ended: Vec<Counter>,
+    hosts_ended: Vec<Counter>,
+    placements_ended: Vec<Counter>,
+    requests: Vec<Counter>,
+}
+
+impl DirectoryFigures {
+    pub(super) fn new(desk: &mut Desk) -> Self {
+        let causes = EndCause::ALL.map(EndCause::name);
+        let ends = HostEnd::ALL.map(HostEnd::name);
+        let requests = "Requests to the directory over HTTP, by the first digit of their status";
+        Self {
+            games: desk.gauge("directory_games", "Games, ended ones that are kept included"),
+            mailbox: desk.gauge("directory_mailbox_depth", "Messages that wait for the directory"),
+            games_started: desk.counter("games_started", "Games that came to run"),
+            games_ended: desk.each("games_ended", "Games that ended, by cause", "cause", causes),
+            hosts_ended: desk.each("hosts_ended", "Hosts that ended, by cause", "cause", ends),
+            placements_ended: desk.each(
+                "placements_ended",
+                "Placements that ended, by how",
+                "end",
+                PLACEMENT_ENDS,
+            ),
+            requests: desk.each("api_requests", requests, "status", STATUSES),
+        }
+    }
+
+    pub(crate) fn event(&self, event: &Event) {
+        match event {
+            Event::GameActive(_) => drop(self.games_started.inc()),
+            Event::GameEnded(_, cause) => {
+                count(&self.games_ended, EndCause::ALL.iter().position(|one| one == cause));
+            }
+            Event::HostEnded(_, end) => {
+                count(&self.hosts_ended, HostEnd::ALL.iter().position(|one| one == end));
+            }
+            Event::PlacementEnded { end, .. } => {
+                let name = PlacementEnd::name(end);
+                count(&self.placements_ended, PLACEMENT_ENDS.iter().position(|one| *one == name));
+            }
+            Event::HostWarned(_) | Event::HostAway(_) | Event::HostReady(_) => {}
+        }
+    }
+
+    pub(crate) fn answered(&self, status: u16) {
+        count(&self.requests, Some(usize::from(status / 100).saturating_sub(1)));
+    }
+}
+
+fn count(counters: &[Counter], place: Option<usize>) {
+    if let Some(counter) = place.and_then(|place| counters.get(place)) {
+        counter.inc();
+    }
+}
