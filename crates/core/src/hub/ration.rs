@@ -173,13 +173,22 @@ impl Hub {
         session.spent.resumes.try_spend(now, 1, rate, 0).err()
     }
 
-    /// A login or resume proved wrong.
-    pub(crate) fn count_failure(&mut self, now: Time, id: ConnectionId) {
+    /// A login or resume proved wrong; the wait if that had happened too often before.
+    pub(crate) fn count_failure(&mut self, now: Time, id: ConnectionId) -> Option<Duration> {
         let quota = self.config.guard.address_failures;
-        let origin = self.connections.get(&id).and_then(|known| known.origin);
-        if let Some(origin) = origin {
-            self.rations.addresses.record(now, origin).0.failures.count(now, quota);
-        }
+        let origin = self.connections.get(&id)?.origin?;
+        let (conduct, _) = self.rations.addresses.record(now, origin);
+        let before = conduct.failures.used_up(now, quota);
+        conduct.failures.count(now, quota);
+        before
+    }
+
+    /// Wrong once more, and not told so any more. Whoever has a valid token still comes in: one who
+    /// guesses must not keep its neighbours out.
+    pub(crate) fn failed_too_often(&mut self, now: Time, id: ConnectionId, wait: Duration) {
+        hit(Mark::FailuresRationed);
+        self.tell_step(id, None, Offence::Failures);
+        self.send_away(now, id, None, CloseCode::Flooded, wait);
     }
 
     /// A connection broke the rules; an address where that happens often is shut out for a while.
