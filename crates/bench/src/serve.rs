@@ -158,7 +158,7 @@ impl Serving {
     pub(crate) fn start_binary(path: &std::path::Path) -> Result<Self> {
         let mut command = std::process::Command::new(path);
         command.args(["serve", "--memory", "--listen", "127.0.0.1:0"]);
-        command.args(["--admin-listen", "127.0.0.1:0", "--log", "error"]);
+        command.args(["--admin-listen", "127.0.0.1:0", "--log", "error", "--guard", "open"]);
         Self::heard(&mut command, |line| line.split_once("ws://")?.1.split('/').next())
     }
 

@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use rejoin_core::exchange::Hold;
+use rejoin_core::guard::GuardConfig;
+use rejoin_core::hub::HubConfig;
 use rejoin_core::id::SessionId;
 use rejoin_core::zone::{Context, Durability, JoinDenied, Sender, Zone, ZoneConfig};
 use rejoin_server::{ServerBuilder, WebConfig};

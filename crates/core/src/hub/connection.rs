@@ -181,6 +181,7 @@ pub(crate) struct Due {
     pub handshake: Time,
     pub beat: Time,
     pub silence: Time,
+    pub above: Time,
 }
 
 /// A connection.
@@ -225,7 +226,12 @@ impl Connection {
             opened_at: now,
             nonce,
             heard_at: now,
-            due: Due { handshake: Time::ZERO, beat: Time::ZERO, silence: Time::ZERO },
+            due: Due {
+                handshake: Time::ZERO,
+                beat: Time::ZERO,
+                silence: Time::ZERO,
+                above: Time::ZERO,
+            },
             ping: None,
             messages: Budget::default(),
             bytes: Budget::default(),

@@ -26,6 +26,8 @@ pub(crate) enum Alarm {
     Admission(ConnectionId),
     Beat(ConnectionId),
     Silence(ConnectionId),
+    /// It was over its budget so long ago.
+    Above(ConnectionId),
     /// The hold that began when this epoch was lost.
     Hold(SessionId, SessionEpoch),
     Idle(SessionId),
@@ -71,6 +73,7 @@ impl Alarms {
             (due.handshake, Alarm::Handshake(id)),
             (due.beat, Alarm::Beat(id)),
             (due.silence, Alarm::Silence(id)),
+            (due.above, Alarm::Above(id)),
         ];
         for (at, alarm) in alarms {
             self.due.remove(&(at, alarm));
@@ -138,6 +141,7 @@ impl Hub {
                 Alarm::Admission(connection) => self.admission_due(now, connection),
                 Alarm::Beat(connection) => self.beat(now, connection),
                 Alarm::Silence(connection) => self.silence_due(now, connection),
+                Alarm::Above(connection) => self.above_due(now, connection),
                 Alarm::Hold(session, epoch) => self.hold_due(now, session, epoch),
                 Alarm::Idle(session) => self.idle_due(now, session),
                 Alarm::Lifetime(session) => self.lifetime_due(now, session),

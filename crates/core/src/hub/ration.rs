@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use rejoin_wire::v1::{CloseCode, Hello, Resume, hello};
 
-use super::connection::Connection;
+use super::connection::{Connection, Phase};
+use super::deadline::Alarm;
 use super::{Hub, HubOutput};
 use crate::budget::{Budget, Rate};
 use crate::event::{Event, Offence, Step};
@@ -247,6 +248,24 @@ impl Hub {
         if let Some(session) = self.sessions.get_mut(&session) {
             session.spent.messages = session.spent.messages.max(connection.messages);
             session.spent.bytes = session.spent.bytes.max(connection.bytes);
+        }
+    }
+
+    /// A connection was over its budget so long ago; is it still? It may not have been read since: a
+    /// flood can put it far into debt before it is slowed down.
+    pub(crate) fn above_due(&mut self, now: Time, id: ConnectionId) {
+        let sever_after = self.config.guard.sever_after;
+        let (messages, bytes) = (self.config.messages, self.config.bytes);
+        let Some(known) = self.connections.get_mut(&id) else { return };
+        let Some(since) = known.above_since else { return };
+        let rest = sever_after.saturating_sub(now.since(since));
+        let spent = known.messages.quarters(now, messages).max(known.bytes.quarters(now, bytes));
+        if !rest.is_zero() {
+            known.due.above = self.alarms.set(now, rest, Alarm::Above(id));
+        } else if spent < 4 {
+            known.above_since = None;
+        } else if !matches!(known.phase, Phase::Fenced | Phase::Closing) {
+            self.sever_flooder(now, id);
         }
     }
 

@@ -5,8 +5,7 @@ use serde_json::json;
 
 use crate::house::House;
 
-const FORGED: &str =
-    "x\n2026-01-01T00:00:00.000000Z  INFO rejoin_server: session created\r\u{1b}[31m\u{0}";
+const FORGED: &str = "x\nINFO forged\r\u{1b}[31m\u{0}";
 
 #[tokio::test(flavor = "multi_thread")]
 async fn nobody_writes_lines_of_their_own_into_the_log() {
@@ -44,5 +43,5 @@ async fn nobody_writes_lines_of_their_own_into_the_log() {
     let text = String::from_utf8_lossy(&log);
     println!("{} lines, {raw} raw control bytes", text.lines().count());
     assert_eq!(raw, 0, "{text:?}");
-    assert!(!text.lines().any(|line| line.starts_with("2026-01-01T00:00:00.0")), "{text}");
+    assert!(!text.lines().any(|line| line.starts_with("INFO forged")), "{text}");
 }

@@ -19,6 +19,9 @@ pub(crate) struct Player {
     pub(crate) challenge: Value,
     pub(crate) welcome: Value,
     number: u64,
+    leg: String,
+    /// Frames since the last acknowledgement.
+    unacked: u32,
 }
 
 /// Why somebody was not let in.
@@ -41,7 +44,14 @@ impl House {
             }
             Err(_) => return Err(NotLetIn::Closed),
         };
-        let mut player = Player { socket, challenge: Value::Null, welcome: Value::Null, number: 0 };
+        let mut player = Player {
+            socket,
+            challenge: Value::Null,
+            welcome: Value::Null,
+            number: 0,
+            leg: String::new(),
+            unacked: 0,
+        };
         player.challenge = player.hear("challenge").await;
         Ok(player)
     }
@@ -71,6 +81,7 @@ impl Player {
     pub(crate) async fn log_in(&mut self) {
         self.say(hello(&json!({"login": {"anonymous": {}}}))).await;
         self.welcome = self.hear("welcome").await;
+        self.leg = self.welcome["leg"].as_str().unwrap_or_default().to_owned();
     }
 
     pub(crate) async fn join(&mut self, zone: &str) {
@@ -86,18 +97,19 @@ impl Player {
         }})
     }
 
-    /// What a hello is answered with: `welcome`, or the code of a refusal.
+    /// What a hello is answered with: `welcome`, or the code of a refusal or farewell.
     pub(crate) async fn try_hello(&mut self, purpose: &Value) -> String {
         self.say(hello(purpose)).await;
         loop {
             let frame = self.next().await.expect("an answer");
             if let Some(welcome) = frame.get("welcome") {
                 self.welcome = welcome.clone();
+                self.leg = welcome["leg"].as_str().unwrap_or_default().to_owned();
                 self.number =
                     welcome["applied"].as_str().map_or(0, |n| n.parse().expect("a number"));
                 return "welcome".to_owned();
             }
-            if let Some(refusal) = frame.get("refusal") {
+            if let Some(refusal) = frame.get("refusal").or(frame.get("farewell")) {
                 let code = refusal["code"].as_str().expect("a code");
                 return code.trim_start_matches("CLOSE_CODE_").to_owned();
             }
@@ -151,7 +163,9 @@ impl Player {
             let message = timeout(PATIENCE, self.socket.next()).await;
             match message.expect("the server says something in time") {
                 Some(Ok(Message::Text(text))) => {
-                    return Ok(serde_json::from_str(&text).expect("JSON"));
+                    let frame = serde_json::from_str(&text).expect("JSON");
+                    self.acknowledge(&frame).await;
+                    return Ok(frame);
                 }
                 Some(Ok(Message::Close(frame))) => {
                     return Err(frame.map(|frame| frame.code.into()));
@@ -159,6 +173,23 @@ impl Player {
                 Some(Ok(_)) => {}
                 Some(Err(_)) | None => return Err(None),
             }
+        }
+    }
+
+    /// As a client must that wants to hear more.
+    async fn acknowledge(&mut self, frame: &Value) {
+        if let Some(resync) = frame.get("resync") {
+            self.leg = resync["leg"].as_str().unwrap_or_default().to_owned();
+            self.say(json!({"ack": {"leg": self.leg, "seq": resync["seq"]}})).await;
+        }
+        let Some(down) = frame.get("down") else { return };
+        if let Some(leg) = down["joined"]["leg"].as_str() {
+            self.leg = leg.to_owned();
+        }
+        self.unacked += 1;
+        if self.unacked >= 16 && !self.leg.is_empty() {
+            self.unacked = 0;
+            self.say(json!({"ack": {"leg": self.leg, "seq": down["seq"]}})).await;
         }
     }
 

@@ -20,7 +20,7 @@ async fn guesses_are_rationed_and_never_lock_the_owner_out() {
     let mut told_wrong = 0;
     for guess in 0..GUESSES {
         let mut eve = house.dial_from(HONEST).await.expect("let in");
-        let token = format!("{guess:0>43}=");
+        let token = format!("{guess:0<43}=");
         let guess = json!({"resume": {"session": session, "token": token, "oldestUnacked": "1"}});
         match &*eve.try_hello(&guess).await {
             "SESSION_UNKNOWN" => told_wrong += 1,
