@@ -139,11 +139,18 @@ impl Player {
         format!(r#"{{"up":{{"seq":"{}","message":{{"payload":"{payload}"}}}}}}"#, self.number)
     }
 
-    /// Asks the zone something; how long the answer took.
+    /// Asks the zone something; how long the answer took. Where the zone has no room to tell others,
+    /// to be told so is an answer, too.
     pub(crate) async fn ask(&mut self) -> Duration {
         let since = Instant::now();
         self.up(json!({"message": {"payload": "aGk=", "wantsReply": true}})).await;
-        while self.hear("down").await.get("reply").is_none() {}
+        let number = self.number.to_string();
+        loop {
+            let down = self.hear("down").await;
+            if [&down["reply"], &down["refused"]].iter().any(|answer| answer["to"] == number) {
+                break;
+            }
+        }
         since.elapsed()
     }
 
@@ -187,7 +194,7 @@ impl Player {
             self.leg = leg.to_owned();
         }
         self.unacked += 1;
-        if self.unacked >= 16 && !self.leg.is_empty() {
+        if self.unacked >= 4 && !self.leg.is_empty() {
             self.unacked = 0;
             self.say(json!({"ack": {"leg": self.leg, "seq": down["seq"]}})).await;
         }
