@@ -273,7 +273,9 @@ fn cost(encoding: Encoding, body: &up::Body) -> usize {
     let content = match body {
         up::Body::Message(message) => message.payload.len() + message.key.len(),
         up::Body::Answer(answer) => answer.payload.len(),
-        up::Body::Join(join) => join.payload.len() + join.kind.len() + join.name.len(),
+        up::Body::Join(join) => {
+            join.payload.len() + join.kind.len() + join.name.len() + join.ticket.len()
+        }
         up::Body::Part(_) | up::Body::Bye(_) => 0,
     };
     match encoding {

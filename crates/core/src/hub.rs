@@ -16,6 +16,7 @@ mod own;
 mod place;
 mod ration;
 mod recover;
+mod seats;
 mod shutdown;
 mod words;
 mod zones;
@@ -45,6 +46,7 @@ use crate::guard::Origin;
 use crate::id::{ConnectionId, OwnerEpoch, PlayerId, Revision, SessionEpoch, SessionId, ZoneId};
 use crate::mark::{Mark, hit};
 use crate::scope::{Batch, ScopeId};
+use crate::seat::{SeatRefusal, SeatRequest};
 use crate::secret::SecretHash;
 use crate::session::{Serializer, Session};
 use crate::time::{Time, WallTime};
@@ -103,6 +105,8 @@ pub enum HubInput {
         /// What.
         command: Command,
     },
+    /// The directory's word on a seat.
+    Seat(SeatRequest, Result<(), SeatRefusal>),
     /// The wall clock, now and then.
     Wall(WallTime),
     /// The store has no room, so nothing is committed until it has: true; or it has room again.
@@ -184,6 +188,8 @@ pub enum HubOutput {
     OpenZone(Box<crate::zone::ZoneSpec>),
     /// The zone's machine is not needed any more.
     DropZone(ZoneId),
+    /// Ask the directory. No answer lets nobody in.
+    Seat(SeatRequest),
     /// Commit this.
     Commit(Batch),
     /// Tell whoever listens.
@@ -271,6 +277,7 @@ impl Hub {
             HubInput::Committed(scope, revision) => self.committed(now, scope, revision),
             HubInput::FromZone(zone, owner, message) => self.heed_zone(now, zone, owner, message),
             HubInput::Command { ticket, command } => self.command(now, ticket, command),
+            HubInput::Seat(request, verdict) => self.seat_answered(now, request, verdict),
             HubInput::Wall(wall) => self.set_wall(now, wall),
             HubInput::StoreFull(is_full) => self.store_full(now, is_full),
             HubInput::Wake => self.wake(now),

@@ -21,6 +21,7 @@ pub mod outbox;
 pub mod planted;
 pub mod roster;
 pub mod scope;
+pub mod seat;
 pub mod secret;
 pub mod session;
 pub mod time;

@@ -284,6 +284,34 @@ marks! {
     MatchEnded,
     /// An unreliable message of another leg was dropped.
     LooseDropped,
+    /// A Game's zone was asked for without a seat.
+    SeatRequired,
+    /// The directory let a join go on.
+    SeatClaimed,
+    /// The directory refused a seat, or could not be asked.
+    SeatRefused,
+    /// The directory did not answer in time.
+    SeatUnanswered,
+    /// The directory knows that a seat is used.
+    SeatConfirmed,
+    /// A claim had run out before it was confirmed, and was good again.
+    SeatReclaimed,
+    /// A member lost its seat before it was confirmed.
+    SeatLost,
+    /// A seat that was not used went back.
+    SeatAbandoned,
+    /// A seat was freed.
+    SeatCompleted,
+    /// A session that had ended waited until the directory had heard of its seat.
+    SeatLingered,
+    /// A claim that a crash interrupted was made again.
+    SeatClaimRedriven,
+    /// A confirmation that a crash interrupted was made again.
+    SeatConfirmRedriven,
+    /// A freed seat whose end a crash interrupted was freed again.
+    SeatEndRedriven,
+    /// A session came back from its scope with its seat.
+    SeatRecovered,
 }
 
 #[cfg(feature = "marks")]

@@ -1,4 +1,4 @@
-//! Deliberate bugs. A simulator that has never caught one proves nothing, so three live here, asleep
+//! Deliberate bugs. A simulator that has never caught one proves nothing, so a few live here, asleep
 //! unless a test arms one of them, and not compiled at all without the feature `planted`.
 
 /// A bug that can be armed.
@@ -11,6 +11,10 @@ pub enum Bug {
     /// A confirmed token retires the earlier ones at once, but its commit is forgotten, and so is
     /// the issue of the token it confirms.
     TokenConfirmLost,
+    /// A seat is given back before it is kept that the stay is over.
+    SeatFreedEarly,
+    /// A session forgets its seat when its stay is over, and the directory never hears of it.
+    SeatNotFreed,
 }
 
 #[cfg(feature = "planted")]

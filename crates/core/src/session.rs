@@ -17,6 +17,7 @@ use crate::id::{
     ConnectionId, Leg, ObjectId, OwnerEpoch, PlayerId, Revision, SessionEpoch, ZoneId,
 };
 use crate::outbox::Outbox;
+use crate::seat::Seating;
 use crate::time::{Time, WallTime};
 use crate::timeline::Timeline;
 
@@ -200,6 +201,8 @@ pub struct Session {
     pub spent: Spent,
     /// The outbox in the store differs from the one here.
     pub outbox_dirty: bool,
+    /// The seat it is in a Game with, and those the directory still has to hear of.
+    pub seats: Vec<Seating>,
 }
 
 impl Session {

@@ -33,7 +33,7 @@ pub use self::context::{Context, MemberView, Sender};
 pub use self::core::{Delivery, ZoneCore, ZoneInput, ZoneMachine, ZoneOutput, ZoneSpec};
 pub use self::message::{BadPayload, Message};
 pub use self::objects::{OnPart, OwnerChange};
-pub use self::row::name_of;
+pub use self::row::{KeptZone, name_of};
 
 pub(crate) use self::core::{native, panic_text};
 

@@ -7,7 +7,7 @@ use rejoin_core::id::{GameId, HostId, SeatId};
 
 use crate::catalogue::{AliasSpec, FleetSpec};
 use crate::game::{GameChange, GameSpec, GameView, Guest, Holder, SeatView};
-use crate::host::{HostView, Registration};
+use crate::host::{HostAddress, HostView, Registration};
 use crate::queue::{PlacementRequest, PlacementView, QueueSpec};
 use crate::search::{Page, SearchRequest};
 
@@ -63,6 +63,8 @@ pub enum Command {
     },
     /// A Game.
     DescribeGame(GameId),
+    /// Where the players of a Game find its host.
+    FindHost(GameId),
     /// Changes a Game, if its host agrees.
     Update {
         /// Which.
@@ -184,6 +186,27 @@ pub enum Command {
     Unsubscribe(u64),
 }
 
+impl Command {
+    /// Whether it asks that something more be kept. A driver whose store has no room refuses these;
+    /// the others only read, or end something.
+    #[must_use]
+    pub fn takes_room(&self) -> bool {
+        matches!(
+            self,
+            Self::PutFleet(_)
+                | Self::PutAlias(_)
+                | Self::PutQueue(_)
+                | Self::Register(_)
+                | Self::Create { .. }
+                | Self::Update { .. }
+                | Self::Reserve { .. }
+                | Self::Extend { .. }
+                | Self::Claim { .. }
+                | Self::Place { .. }
+        )
+    }
+}
+
 /// What came of it.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Answer {
@@ -201,6 +224,8 @@ pub enum Answer {
     Host(Box<HostView>),
     /// Hosts.
     Hosts(Vec<HostView>),
+    /// Where players find a host.
+    Address(HostAddress),
     /// Queues.
     Queues(Vec<QueueSpec>),
     /// A placement.

@@ -184,6 +184,17 @@ pub enum Presence {
     Present,
 }
 
+/// Where players find a host.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct HostAddress {
+    /// Which host.
+    pub host: HostId,
+    /// As it said when it registered.
+    pub address: String,
+    /// As it said when it was ready.
+    pub port: u16,
+}
+
 /// A host as others may see it.
 #[derive(Clone, PartialEq, Debug)]
 pub struct HostView {

@@ -3,6 +3,7 @@
 mod control;
 mod data;
 mod inspect;
+mod key;
 mod serve;
 mod settings;
 mod sign;
@@ -41,6 +42,11 @@ enum Command {
         #[command(subcommand)]
         command: ConfigCommand,
     },
+    /// Make API keys for the directory.
+    Key {
+        #[command(subcommand)]
+        command: key::KeyCommand,
+    },
     /// Sign a challenge, for a login by key that is typed by hand.
     Sign(sign::SignArguments),
 }
@@ -77,6 +83,7 @@ impl Arguments {
                 println!("{}", arguments.settings()?);
                 Ok(())
             }
+            Some(Command::Key { command }) => key::run(&command),
             Some(Command::Sign(arguments)) => sign::run(&arguments),
             Some(Command::Inspect(arguments)) => data::inspect(&arguments),
             Some(Command::Backup(arguments)) => data::back_up(&arguments),

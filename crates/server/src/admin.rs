@@ -119,7 +119,8 @@ fn check(headers: &HeaderMap, hosts: &[String]) -> Result<(), &'static str> {
     }
 }
 
-fn is_own(host: &str, hosts: &[String]) -> bool {
+/// Whether this is a name that only leads here: listed, or one that nobody else can point here.
+pub(crate) fn is_own(host: &str, hosts: &[String]) -> bool {
     let name = match host.rsplit_once(':') {
         Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
         _ => host,

@@ -11,21 +11,24 @@ use rejoin_core::exchange::ZoneName;
 use rejoin_core::hub::{self, Hub, HubConfig, ZoneKind};
 use rejoin_core::id::SessionId;
 use rejoin_core::zone::{Zone, ZoneConfig};
+use rejoin_directory::DirectoryConfig;
 use rejoin_store::{Memory, Store};
 use rejoin_wire::Limits;
 use tokio::sync::{mpsc, watch};
 
 use crate::admission::Admission;
 use crate::clock::{Clock, wall};
+use crate::directory;
 use crate::gate::Gate;
 use crate::hub_task::{Callback, HubTask, Own};
 use crate::jobs::{JobRunner, JobThreads};
 use crate::journal::Incarnation;
 use crate::kinds::Kinds;
 use crate::ledger;
-use crate::lines::{Lines, QueueLimits};
+use crate::lines::Lines;
 use crate::mailbox::DOOR_MAX;
 use crate::natives::Natives;
+use crate::queue::QueueLimits;
 use crate::server::{Parts, Server};
 use crate::sight::{SharedSight, Sight, SightConfig};
 use crate::zones::{self, Mailbag, Surroundings};
@@ -50,6 +53,7 @@ pub struct ServerBuilder {
     zone_threads: usize,
     stuck_threads_max: usize,
     sight: SightConfig,
+    directory: Option<DirectoryConfig>,
 }
 
 impl Default for ServerBuilder {
@@ -75,6 +79,7 @@ impl ServerBuilder {
             zone_threads: cores,
             stuck_threads_max: STUCK_THREADS_MAX,
             sight: SightConfig::default(),
+            directory: None,
         }
     }
 
@@ -173,6 +178,14 @@ impl ServerBuilder {
         self
     }
 
+    /// Keeps a directory of Games, seats and hosts; without this there is none, and what an earlier
+    /// run kept of one is left alone.
+    #[must_use]
+    pub fn directory(mut self, directory: DirectoryConfig) -> Self {
+        self.directory = Some(directory);
+        self
+    }
+
     /// Threads on which zones run; as many as there are cores if nothing is said.
     #[must_use]
     pub fn zone_threads(mut self, threads: usize) -> Self {
@@ -236,17 +249,16 @@ impl ServerBuilder {
         let mut chance = Chance::from_seed(seed()?);
         let (doors, lanes) =
             zones::start(self.zone_threads, self.stuck_threads_max, &around, &mut chance)?;
-        drop(around);
-
-        let recovered =
-            ledger::recover(self.store.as_mut()).map_err(|error| StartError(error.to_string()))?;
-        let (hub, damaged) = Hub::open(clock.now(), wall(), self.config, seed()?, recovered);
-        tell_damage(&hub, damaged);
+        let hub = open_hub(self.store.as_mut(), self.config, clock)?;
         sight.recover(&hub);
         let (failed, failure) = watch::channel(None);
+        let (directory, commits) =
+            directory::start(self.directory, self.store.as_mut(), seed()?, &around, &failure)
+                .map_err(StartError)?;
         let told = ledger::Told {
             hub: inner.clone(),
             zones: Mailbag::new(doors.clone()),
+            directory: commits,
             sight: sight.clone(),
         };
         let store = ledger::start(self.store, entries, told, failed)?;
@@ -281,8 +293,17 @@ impl ServerBuilder {
             ledger: ledger_door,
             lanes,
             store,
+            directory,
         }))
     }
+}
+
+/// The hub as the store has kept it.
+fn open_hub(store: &mut dyn Store, config: HubConfig, clock: Clock) -> Result<Hub, StartError> {
+    let recovered = ledger::recover(store).map_err(|error| StartError(error.to_string()))?;
+    let (hub, damaged) = Hub::open(clock.now(), wall(), config, seed()?, recovered);
+    tell_damage(&hub, damaged);
+    Ok(hub)
 }
 
 /// What could not be read, for whoever runs the server.

@@ -10,6 +10,7 @@ use rejoin_core::event::{Event, Offence, Step};
 use rejoin_core::exchange::{ToZone, ZoneName};
 use rejoin_core::hub::{Answer, Command, Hub, HubInput, HubOutput};
 use rejoin_core::id::{ConnectionId, OwnerEpoch, SessionId, ZoneId};
+use rejoin_core::seat::SeatRefusal;
 use rejoin_core::zone::ZoneSpec;
 use rejoin_wire::v1::CloseCode;
 use tokio::sync::{mpsc, oneshot, watch};
@@ -241,6 +242,11 @@ impl HubTask {
                     let Ok(verdict) = tokio::time::timeout(deadline, asked).await else { return };
                     let _ = inner.send(HubInput::Admission { connection, verdict }).await;
                 });
+            }
+            // There is no directory, so nobody has a seat.
+            HubOutput::Seat(request) => {
+                let verdict = Err(SeatRefusal::Unknown);
+                self.own.follow.push_back(HubInput::Seat(request, verdict));
             }
             HubOutput::RunCallback { session, callback } => {
                 if let Some(run) = self.callback.clone() {

@@ -13,10 +13,11 @@ use rejoin_core::exchange::ToHub;
 use rejoin_core::hub::{HubInput, Recovered};
 use rejoin_core::id::{Revision, ZoneId};
 use rejoin_core::scope::{Batch, Change, ScopeId};
-use rejoin_core::zone::{Durability, ZoneSpec, name_of};
+use rejoin_core::zone::{Durability, KeptZone, ZoneSpec};
 use rejoin_store::{Memory, Outcome, Store, StoreError};
 use tokio::sync::watch;
 
+use crate::directory::CommitsTold;
 use crate::mailbox::InnerDoor;
 use crate::sight::SharedSight;
 use crate::zones::{Depth, Mailbag, ToThread};
@@ -74,7 +75,9 @@ pub(crate) fn recover(store: &mut dyn Store) -> Result<Recovered, StoreError> {
                 (ScopeId::Session(id), Ok(opened)) => recovered.sessions.push((id, opened)),
                 (ScopeId::Player(id), Ok(opened)) => recovered.players.push((id, opened)),
                 // The zone's own opening raises its owner again; here only its name is wanted.
-                (ScopeId::Zone(_), Ok(opened)) => recovered.zones.extend(name_of(&opened.rows)),
+                (ScopeId::Zone(_), Ok(opened)) => {
+                    recovered.zones.extend(KeptZone::of(&opened.rows))
+                }
                 (_, Ok(_)) => {}
                 (_, Err(damaged)) => {
                     damaged_count += 1;
@@ -107,6 +110,7 @@ pub(crate) fn recover(store: &mut dyn Store) -> Result<Recovered, StoreError> {
 pub(crate) struct Told {
     pub(crate) hub: InnerDoor,
     pub(crate) zones: Mailbag,
+    pub(crate) directory: CommitsTold,
     pub(crate) sight: SharedSight,
 }
 
@@ -235,6 +239,7 @@ impl Ledger {
         }
         if std::mem::replace(&mut self.is_full, turn.is_full) != turn.is_full {
             self.told.zones.store_full(turn.is_full);
+            self.told.directory.store_full(turn.is_full);
             // An error means that the hub has ended.
             let _ = self.told.hub.blocking_send(HubInput::StoreFull(turn.is_full));
         }
@@ -261,6 +266,7 @@ impl Ledger {
             self.tell(turn, batch, outcome);
         }
         self.told.zones.send();
+        self.told.directory.send();
     }
 
     fn tell(&mut self, turn: &mut Turn, batch: Batch, outcome: Outcome) {
@@ -268,6 +274,9 @@ impl Ledger {
             (Outcome::Committed, ScopeId::Zone(zone)) => {
                 let committed = ToThread::Committed(zone, batch.owner, batch.revision);
                 self.told.zones.put(zone, committed);
+            }
+            (Outcome::Committed, scope) if scope.is_directory() => {
+                self.told.directory.put(scope, batch.revision);
             }
             (Outcome::Committed, scope) => {
                 // An error means that the hub has ended.

@@ -17,7 +17,9 @@
 
 pub mod admin;
 pub mod admission;
+pub mod api;
 pub mod blocking;
+pub mod directory;
 pub mod events;
 pub mod jobs;
 pub mod listener;
@@ -43,6 +45,7 @@ mod pages;
 mod places;
 mod proxies;
 mod proxy_header;
+mod queue;
 mod server;
 mod sight;
 mod tally;
@@ -53,13 +56,15 @@ mod websocket;
 mod zones;
 
 pub use self::admin::AdminConfig;
+pub use rejoin_directory::DirectoryConfig;
 pub use rejoin_relay as relay;
 
 pub use self::admission::{Admission, Verdict};
+pub use self::api::{ApiConfig, ApiKey, Role};
 pub use self::builder::{ServerBuilder, StartError};
+pub use self::directory::{AskError, DirectoryDoor};
 pub use self::frame_log::FrameLog;
 pub use self::jobs::JobRunner;
-pub use self::lines::QueueLimits;
 pub use self::listener::WebConfig;
 pub use self::listener_thread::{Listener, Listening};
 pub use self::local::Local;
@@ -68,6 +73,7 @@ pub use self::natives::Deliveries;
 pub use self::pages::Page;
 pub use self::places::Reach;
 pub use self::proxies::{AddressBlock, AddressBlockError, ForwardedHeader};
+pub use self::queue::QueueLimits;
 pub use self::server::{Server, ServerError};
 pub use self::sight::SightConfig;
 pub use self::tcp::TcpConfig;

@@ -4,45 +4,24 @@
 //! A queue that is full ends its connection as `TooSlow`. Nobody ever waits for a slow reader.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
+use crossbeam_queue::SegQueue;
 use rejoin_core::id::ConnectionId;
 use rejoin_wire::SharedFrame;
 use rejoin_wire::v1::CloseCode;
 use tokio::sync::{Notify, mpsc};
 
 use crate::clock::Clock;
+use crate::queue::{Full, Outgoing, Queue, QueueLimits};
 use crate::tally::Seen;
 use crate::transport::Peer;
-
-/// How much may wait for one connection.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct QueueLimits {
-    /// Frames. A replay puts a whole session outbox and a window in at once; this holds both.
-    pub frames_max: usize,
-    /// Their bytes as protobuf: two snapshots of the largest kind.
-    pub bytes_max: usize,
-}
-
-impl Default for QueueLimits {
-    fn default() -> Self {
-        Self { frames_max: 4_096, bytes_max: 4 << 20 }
-    }
-}
-
-/// What is put on a connection.
-#[derive(Debug)]
-pub(crate) enum Outgoing {
-    Frame(SharedFrame),
-    /// The last thing: everything before it has been written.
-    Close(CloseCode),
-}
 
 /// What both ends of a queue know.
 #[derive(Debug, Default)]
 pub(crate) struct LineState {
-    queued_bytes: AtomicUsize,
+    pub(crate) queue: Queue,
     /// Nothing more is put in.
     ended: AtomicBool,
     overflowed: AtomicBool,
@@ -78,11 +57,6 @@ impl LineState {
         if until == 0 { Duration::ZERO } else { clock.until(rejoin_core::time::Time(until)) }
     }
 
-    /// A frame has been taken out.
-    pub(crate) fn written(&self, bytes: usize) {
-        self.queued_bytes.fetch_sub(bytes, Ordering::AcqRel);
-    }
-
     fn end(&self) -> bool {
         let first = !self.ended.swap(true, Ordering::AcqRel);
         self.ending.notify_waiters();
@@ -92,27 +66,29 @@ impl LineState {
 
 #[derive(Debug)]
 struct Line {
-    queue: mpsc::Sender<Outgoing>,
     state: Arc<LineState>,
     peer: Peer,
 }
 
 impl Line {
-    fn put(&self, frame: SharedFrame, limits: QueueLimits) {
+    /// Puts a frame in. True: the task is to be woken for it.
+    fn put(&self, frame: SharedFrame, limits: QueueLimits) -> bool {
         if self.state.ended.load(Ordering::Acquire) {
-            return;
+            return false;
         }
-        let bytes = frame.len();
-        let queued = self.state.queued_bytes.fetch_add(bytes, Ordering::AcqRel);
-        let fits = queued == 0 || queued.saturating_add(bytes) <= limits.bytes_max;
-        if !fits || self.queue.try_send(Outgoing::Frame(frame)).is_err() {
-            self.overflow();
+        match self.state.queue.put(Outgoing::Frame(frame), limits) {
+            Ok(()) => true,
+            Err(Full) => {
+                self.overflow();
+                false
+            }
         }
     }
 
-    fn close(&self, code: CloseCode) {
-        if self.queue.try_send(Outgoing::Close(code)).is_err() {
-            self.overflow();
+    fn close(&self, code: CloseCode, limits: QueueLimits) {
+        match self.state.queue.put(Outgoing::Close(code), limits) {
+            Ok(()) => self.state.queue.wake(),
+            Err(Full) => self.overflow(),
         }
         self.state.end();
     }
@@ -123,11 +99,37 @@ impl Line {
     }
 }
 
-/// The task's end of a queue.
+/// Connections with something new to write that one thread of zones has not had woken yet: one
+/// wake-up from outside the runtime for all of them.
 #[derive(Debug)]
-pub(crate) struct Outlet {
-    pub(crate) queue: mpsc::Receiver<Outgoing>,
-    pub(crate) state: Arc<LineState>,
+pub(crate) struct Calls {
+    waiting: Arc<SegQueue<Arc<LineState>>>,
+    bell: mpsc::Sender<()>,
+}
+
+impl Calls {
+    /// With a task that answers them as long as somebody can call. Must be called within a runtime.
+    pub(crate) fn start() -> Self {
+        let waiting = Arc::new(SegQueue::<Arc<LineState>>::new());
+        let (bell, mut rings) = mpsc::channel(1);
+        let called = waiting.clone();
+        tokio::spawn(async move {
+            while let Some(()) = rings.recv().await {
+                while let Some(state) = called.pop() {
+                    state.queue.wake();
+                }
+            }
+        });
+        Self { waiting, bell }
+    }
+
+    /// Has everybody woken who was called.
+    pub(crate) fn ring(&self) {
+        if !self.waiting.is_empty() {
+            // Full: it has been rung, and not been answered yet.
+            let _ = self.bell.try_send(());
+        }
+    }
 }
 
 /// All connections. Clones are the same table; readers of it take no lock.
@@ -147,12 +149,11 @@ impl Lines {
     }
 
     /// A new connection, under an id that was never used.
-    pub(crate) fn open(&self, peer: Peer) -> (ConnectionId, Outlet) {
+    pub(crate) fn open(&self, peer: Peer) -> (ConnectionId, Arc<LineState>) {
         let id = ConnectionId(self.0.last.fetch_add(1, Ordering::Relaxed) + 1);
-        let (sender, queue) = mpsc::channel(self.0.limits.frames_max);
         let state = Arc::new(LineState::default());
-        self.0.lines.pin().insert(id, Line { queue: sender, state: state.clone(), peer });
-        (id, Outlet { queue, state })
+        self.0.lines.pin().insert(id, Line { state: state.clone(), peer });
+        (id, state)
     }
 
     /// The connection is gone.
@@ -176,15 +177,27 @@ impl Lines {
 
     /// Puts a frame on a connection, if it is still there.
     pub(crate) fn send(&self, id: ConnectionId, frame: SharedFrame) {
-        if let Some(line) = self.0.lines.pin().get(&id) {
-            line.put(frame, self.0.limits);
+        if let Some(line) = self.0.lines.pin().get(&id)
+            && line.put(frame, self.0.limits)
+        {
+            line.state.queue.wake();
+        }
+    }
+
+    /// The same, but its task is woken with many others, by whoever sees to these calls.
+    pub(crate) fn send_later(&self, id: ConnectionId, frame: SharedFrame, calls: &Calls) {
+        if let Some(line) = self.0.lines.pin().get(&id)
+            && line.put(frame, self.0.limits)
+            && line.state.queue.is_first_call()
+        {
+            calls.waiting.push(line.state.clone());
         }
     }
 
     /// Ends a connection once all that waits has been written.
     pub(crate) fn close(&self, id: ConnectionId, code: CloseCode) {
         if let Some(line) = self.0.lines.pin().get(&id) {
-            line.close(code);
+            line.close(code, self.0.limits);
         }
     }
 
@@ -213,9 +226,9 @@ mod tests {
     #[test]
     fn ids_are_never_used_twice() {
         let lines = lines(4, 100);
-        let (first, _outlet) = lines.open(NOBODY);
+        let (first, _state) = lines.open(NOBODY);
         lines.remove(first);
-        let (second, _outlet) = lines.open(NOBODY);
+        let (second, _state) = lines.open(NOBODY);
         assert_ne!(first, second);
         assert_eq!(lines.len(), 1);
     }
@@ -223,37 +236,36 @@ mod tests {
     #[test]
     fn a_full_queue_ends_its_connection_and_takes_nothing_more() {
         let lines = lines(2, 100);
-        let (id, mut outlet) = lines.open(NOBODY);
+        let (id, state) = lines.open(NOBODY);
         for _ in 0..4 {
             lines.send(id, frame(1));
         }
-        assert!(outlet.state.is_overflowed());
-        assert!(outlet.queue.try_recv().is_ok());
+        assert!(state.is_overflowed());
+        assert!(state.queue.take().is_some());
         lines.send(id, frame(1));
-        assert!(outlet.queue.try_recv().is_ok());
-        assert!(outlet.queue.try_recv().is_err());
+        assert!(state.queue.take().is_some());
+        assert!(state.queue.take().is_none());
     }
 
     #[test]
     fn bytes_are_bounded_too_but_one_large_frame_alone_fits() {
         let lines = lines(16, 100);
-        let (id, mut outlet) = lines.open(NOBODY);
+        let (id, state) = lines.open(NOBODY);
         lines.send(id, frame(150));
-        assert!(!outlet.state.is_overflowed());
-        assert!(outlet.queue.try_recv().is_ok());
-        outlet.state.written(150);
+        assert!(!state.is_overflowed());
+        assert!(state.queue.take().is_some());
         lines.send(id, frame(60));
         lines.send(id, frame(60));
-        assert!(outlet.state.is_overflowed());
+        assert!(state.is_overflowed());
     }
 
     #[test]
     fn nothing_follows_a_close() {
         let lines = lines(4, 100);
-        let (id, mut outlet) = lines.open(NOBODY);
+        let (id, state) = lines.open(NOBODY);
         lines.close(id, CloseCode::Left);
         lines.send(id, frame(1));
-        assert!(matches!(outlet.queue.try_recv(), Ok(Outgoing::Close(CloseCode::Left))));
-        assert!(outlet.queue.try_recv().is_err());
+        assert!(matches!(state.queue.take(), Some(Outgoing::Close(CloseCode::Left))));
+        assert!(state.queue.take().is_none());
     }
 }

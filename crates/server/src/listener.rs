@@ -22,6 +22,7 @@ use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
 
+use crate::api::{self, ApiConfig};
 use crate::gate::{Place, retry_after_s};
 use crate::logbook::Cause;
 use crate::metrics::Transport;
@@ -54,6 +55,8 @@ pub struct WebConfig {
     pub page: Option<String>,
     /// What a game shows under other paths.
     pub pages: Vec<Page>,
+    /// The directory over HTTP, at `/v1`; none: it is not there.
+    pub api: Option<ApiConfig>,
 }
 
 impl Default for WebConfig {
@@ -67,6 +70,7 @@ impl Default for WebConfig {
             tls: None,
             page: None,
             pages: Vec::new(),
+            api: None,
         }
     }
 }
@@ -113,13 +117,18 @@ impl Server {
             proxies: web.trusted_proxies.clone(),
         };
         let pages = pages::routes(&web.pages);
+        let api = match (&web.api, self.directory()) {
+            (Some(api), Some(door)) => api::routes(door, api, &web.origins, self.0.clock),
+            _ => Router::new(),
+        };
         let door = Door { server: self.clone(), web: Arc::new(web) };
         let routes = Router::new()
             .route("/play", get(play))
             .route("/", get(page))
             .merge(health(self.clone()))
             .merge(pages)
-            .with_state(door);
+            .with_state(door)
+            .merge(api);
         self.accept_at(listener, routes, entrance).await;
     }
 
@@ -395,7 +404,7 @@ fn choose(upgrade: &mut WebSocketUpgrade) -> Option<Encoding> {
 
 /// Whether a page of this origin may connect. A browser always says where a page is from; whoever
 /// says nothing is no browser.
-fn is_welcome(headers: &HeaderMap, origins: &[String]) -> bool {
+pub(crate) fn is_welcome(headers: &HeaderMap, origins: &[String]) -> bool {
     let Some(origin) = headers.get(header::ORIGIN) else { return true };
     let Ok(origin) = origin.to_str() else { return false };
     if origins.iter().any(|allowed| allowed == "*" || allowed.eq_ignore_ascii_case(origin)) {

@@ -67,9 +67,10 @@ pub(crate) enum Cause {
     Refused,
     Listener,
     Frame,
+    Host,
 }
 
-const CAUSES: [(Cause, &str); 20] = [
+const CAUSES: [(Cause, &str); 21] = [
     (Cause::Created, "session created"),
     (Cause::Linked, "session linked"),
     (Cause::Idle, "idle timeout"),
@@ -80,6 +81,7 @@ const CAUSES: [(Cause, &str); 20] = [
     (Cause::Refused, "a connection was refused"),
     (Cause::Listener, "a listener panicked"),
     (Cause::Frame, "frame"),
+    (Cause::Host, "host"),
     (Cause::Guard(Step::Warn), "guard step: warn"),
     (Cause::Guard(Step::Throttle), "guard step: throttle"),
     (Cause::Guard(Step::Sever), "guard step: sever"),

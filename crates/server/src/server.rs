@@ -16,6 +16,7 @@ use tokio::sync::{broadcast, oneshot, watch};
 
 use crate::agents::AgentThreads;
 use crate::clock::Clock;
+use crate::directory::DirectoryDoor;
 use crate::frame_log::FrameLog;
 use crate::gate::Gate;
 use crate::ledger::{Entry, LedgerDoor};
@@ -44,6 +45,7 @@ pub(crate) struct Parts {
     pub(crate) ledger: LedgerDoor,
     pub(crate) lanes: Lanes,
     pub(crate) store: JoinHandle<()>,
+    pub(crate) directory: Option<DirectoryDoor>,
 }
 
 pub(crate) struct Shared {
@@ -64,6 +66,7 @@ pub(crate) struct Shared {
     ledger: LedgerDoor,
     lanes: Lanes,
     store: Mutex<Option<JoinHandle<()>>>,
+    directory: Option<DirectoryDoor>,
 }
 
 /// A running server.
@@ -113,6 +116,7 @@ impl Server {
             ledger: parts.ledger,
             lanes: parts.lanes,
             store: Mutex::new(Some(parts.store)),
+            directory: parts.directory,
         }))
     }
 
@@ -310,6 +314,12 @@ impl Server {
         self.0.lines.len()
     }
 
+    /// The way to the directory; none when the server was put together without one.
+    #[must_use]
+    pub fn directory(&self) -> Option<DirectoryDoor> {
+        self.0.directory.clone()
+    }
+
     /// Stops: no more connections, a farewell to everybody, then hub, zones and store in turn.
     pub async fn stop(&self) {
         self.0.stopping.send_replace(true);
@@ -317,6 +327,9 @@ impl Server {
         let (done, stopped) = oneshot::channel();
         if self.0.outer.send(Mail::Stop(done)).await.is_ok() {
             let _ = stopped.await;
+        }
+        if let Some(directory) = &self.0.directory {
+            directory.stop().await;
         }
         self.0.zones.stop();
         let store = self.0.store.lock().unwrap_or_else(PoisonError::into_inner).take();

@@ -22,9 +22,10 @@ use tokio::time::{sleep, timeout};
 
 use crate::clock::Clock;
 use crate::gate::origin_of;
-use crate::lines::{LineState, Outgoing, Outlet};
+use crate::lines::LineState;
 use crate::mailbox::{Mail, OuterDoor};
 use crate::metrics::Transport;
+use crate::queue::Outgoing;
 use crate::server::Server;
 use crate::sight::Sight;
 
@@ -84,15 +85,14 @@ pub(crate) async fn serve(
     server: Server,
 ) {
     let shared = &server.0;
-    let (connection, mut outlet) = shared.lines.open(peer);
-    shared.sight.opened(&outlet.state.seen, peer);
+    let (connection, state) = shared.lines.open(peer);
+    shared.sight.opened(&state.seen, peer);
     let serializer = match encoding {
         Encoding::Protobuf => Serializer::Protobuf,
         Encoding::Json => Serializer::Json,
     };
     let origin = peer.address.map(origin_of);
     if tell(&shared.outer, HubInput::Opened { connection, serializer, origin }).await {
-        let state = outlet.state.clone();
         let reader = Reader {
             connection,
             encoding,
@@ -106,7 +106,7 @@ pub(crate) async fn serve(
         tokio::pin!(reading);
         tokio::select! {
             () = &mut reading => {}
-            () = write(&mut sink, &mut outlet, encoding, (connection, &shared.sight)) => {
+            () = write(&mut sink, &state, encoding, (connection, &shared.sight)) => {
                 // What the peer still sends is read: a socket closed over unread bytes is reset, and
                 // our last words with it. One that does not read needs no such care.
                 if !state.is_overflowed() {
@@ -116,8 +116,8 @@ pub(crate) async fn serve(
         }
     }
     shared.lines.remove(connection);
-    shared.sight.closed(connection, &outlet.state);
-    let code = outlet.state.is_overflowed().then_some(CloseCode::TooSlow);
+    shared.sight.closed(connection, &state);
+    let code = state.is_overflowed().then_some(CloseCode::TooSlow);
     tell(&shared.outer, HubInput::Closed { connection, code }).await;
 }
 
@@ -205,11 +205,10 @@ impl Reader<'_> {
 /// The half that writes, until the last word is out or the peer cannot be written to.
 async fn write(
     sink: &mut impl Sink,
-    outlet: &mut Outlet,
+    state: &LineState,
     encoding: Encoding,
     seen_by: (ConnectionId, &Sight),
 ) {
-    let state = outlet.state.clone();
     let ended = async {
         state.ending().await;
         if !state.is_overflowed() {
@@ -217,7 +216,7 @@ async fn write(
         }
     };
     let all_written = tokio::select! {
-        written = write_queue(sink, outlet, encoding, seen_by) => written,
+        written = write_queue(sink, state, encoding, seen_by) => written,
         () = ended => false,
     };
     if !all_written && state.is_overflowed() {
@@ -228,32 +227,30 @@ async fn write(
 
 async fn write_queue(
     sink: &mut impl Sink,
-    outlet: &mut Outlet,
+    state: &LineState,
     encoding: Encoding,
     (connection, sight): (ConnectionId, &Sight),
 ) -> bool {
-    while let Some(first) = outlet.queue.recv().await {
-        let mut next = Some(first);
+    loop {
+        let mut next = Some(state.queue.next().await);
         let mut more = FRAMES_PER_FLUSH;
         while let Some(outgoing) = next {
             let frame = match outgoing {
                 Outgoing::Frame(frame) => frame,
                 Outgoing::Close(code) => return Box::pin(sink.close(code)).await.is_ok(),
             };
-            outlet.state.written(frame.len());
             let Some(message) = encoded(&frame, encoding) else { return false };
-            sight.sent(connection, &outlet.state.seen, &frame, &message);
+            sight.sent(connection, &state.seen, &frame, &message);
             if sink.feed(message).await.is_err() {
                 return false;
             }
             more -= 1;
-            next = if more > 0 { outlet.queue.try_recv().ok() } else { None };
+            next = if more > 0 { state.queue.take() } else { None };
         }
         if sink.flush().await.is_err() {
             return false;
         }
     }
-    true
 }
 
 /// The frame in its connection's encoding; none if it cannot be written, which is our own fault.

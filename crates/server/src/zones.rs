@@ -22,7 +22,7 @@ use crate::clock::Clock;
 use crate::jobs::JobThreads;
 use crate::kinds::Kinds;
 use crate::ledger::LedgerDoor;
-use crate::lines::Lines;
+use crate::lines::{Calls, Lines};
 use crate::mailbox::InnerDoor;
 use crate::natives::Natives;
 use crate::sight::SharedSight;
@@ -228,7 +228,8 @@ pub(crate) fn start(
     let (doors, lanes) = (watch.doors.clone(), watch.lanes.clone());
     for (index, inbox) in receivers.into_iter().enumerate() {
         let chance = chance.branch("zone thread", index as u64);
-        watch.add(Box::new(Crew::new(inbox, chance)))?;
+        let calls = Arc::new(Calls::start());
+        watch.add(Box::new(Crew::new(inbox, chance, calls)))?;
     }
     let builder = std::thread::Builder::new().name("rejoin-watch".to_owned());
     builder.spawn(move || watch.run())?;

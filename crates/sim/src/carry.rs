@@ -76,7 +76,7 @@ impl World {
                     self.plan(wait, Event::Admission { incarnation, connection, good });
                 }
             }
-            HubOutput::RunCallback { .. } => {}
+            HubOutput::RunCallback { .. } | HubOutput::Seat(_) => {}
             HubOutput::Native { session, delivery } => self.tell_native(session, &delivery),
             HubOutput::ToZone(zone, owner, message) => {
                 let at = self.mail_time(zone, true);

@@ -75,7 +75,7 @@ impl Hostile {
                 kind: "whole".to_owned(),
                 name: "z0".to_owned(),
                 create: true,
-                payload: Bytes::new(),
+                ..Join::default()
             }),
             _ => up::Body::Message(Message::default()),
         };
@@ -151,7 +151,7 @@ impl Hostile {
                 kind: (*rng.pick(&["cells", "whole", "hard", "no-such"])).to_owned(),
                 name: "z0".to_owned(),
                 create: rng.per_mille(500),
-                payload: Bytes::new(),
+                ..Join::default()
             }),
             1 => up::Body::Part(Part {}),
             2 => up::Body::Answer(Answer { call: rng.draw(), payload: Bytes::new() }),

@@ -10,7 +10,7 @@ use rejoin_core::hub::{Hub, Recovered};
 use rejoin_core::id::{OwnerEpoch, ZoneId};
 use rejoin_core::scope::ScopeId;
 use rejoin_core::time::{Time, WallTime};
-use rejoin_core::zone::{Durability, ZoneCore, ZoneInput, ZoneMachine, ZoneSpec, name_of};
+use rejoin_core::zone::{Durability, KeptZone, ZoneCore, ZoneInput, ZoneMachine, ZoneSpec};
 use rejoin_testkit::parts::rng::Rng;
 
 use crate::game::Book;
@@ -101,7 +101,9 @@ impl Node {
                 (ScopeId::Session(id), Ok(opened)) => recovered.sessions.push((id, opened)),
                 (ScopeId::Player(id), Ok(opened)) => recovered.players.push((id, opened)),
                 // The zone's own opening raises its owner again; here only its name is wanted.
-                (ScopeId::Zone(_), Ok(opened)) => recovered.zones.extend(name_of(&opened.rows)),
+                (ScopeId::Zone(_), Ok(opened)) => {
+                    recovered.zones.extend(KeptZone::of(&opened.rows))
+                }
                 (_, Ok(_)) => {}
                 (_, Err(_)) => self.disk.strike("a damaged scope was set aside"),
             }

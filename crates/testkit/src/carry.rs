@@ -5,6 +5,7 @@ use rejoin_core::event::Event as Told;
 use rejoin_core::hub::{Answer, HubInput, HubOutput};
 use rejoin_core::id::{OwnerEpoch, Revision, ZoneId};
 use rejoin_core::scope::{Batch, ScopeId};
+use rejoin_core::seat::SeatRefusal;
 use rejoin_core::zone::{ZoneInput, ZoneOutput};
 
 use crate::event::Event;
@@ -54,6 +55,10 @@ impl World {
                 let rule = self.setup.doorman.as_ref();
                 let verdict = rule.map_or(Ok(()), |rule| rule(player, &payload));
                 self.check(HubInput::Admission { connection, verdict });
+            }
+            // There is no directory in this world, so nobody has a seat.
+            HubOutput::Seat(request) => {
+                self.check(HubInput::Seat(request, Err(SeatRefusal::Unknown)));
             }
             HubOutput::RunCallback { session, callback } => {
                 self.callbacks.push((session, callback))

@@ -9,7 +9,7 @@ use rejoin_core::hub::{Hub, Recovered};
 use rejoin_core::id::{OwnerEpoch, SessionId, ZoneId};
 use rejoin_core::scope::ScopeId;
 use rejoin_core::time::{Time, WallTime};
-use rejoin_core::zone::{Durability, ZoneInput, ZoneMachine, ZoneSpec, name_of};
+use rejoin_core::zone::{Durability, KeptZone, ZoneInput, ZoneMachine, ZoneSpec};
 
 use crate::parts::disk::Disk;
 use crate::parts::rng::Rng;
@@ -67,7 +67,7 @@ impl Node {
                 ScopeId::Session(id) => recovered.sessions.push((id, self.disk.open(scope, rng))),
                 ScopeId::Player(id) => recovered.players.push((id, self.disk.open(scope, rng))),
                 ScopeId::Zone(_) => {
-                    recovered.zones.extend(name_of(&self.disk.open(scope, rng).rows));
+                    recovered.zones.extend(KeptZone::of(&self.disk.open(scope, rng).rows));
                 }
                 _ => {}
             }

@@ -122,6 +122,7 @@ fn check_message(message: &Message, limits: &Limits) -> Checked {
 fn check_join(join: &Join, limits: &Limits) -> Checked {
     at_most("join.kind", join.kind.len(), limits.zone_kind_bytes_max)?;
     at_most("join.name", join.name.len(), limits.zone_name_bytes_max)?;
+    at_most("join.ticket", join.ticket.len(), limits.ticket_bytes_max)?;
     payload("join.payload", &join.payload, limits)
 }
 

@@ -28,6 +28,8 @@ pub struct Limits {
     pub zone_kind_bytes_max: usize,
     /// Name of a zone.
     pub zone_name_bytes_max: usize,
+    /// `Join.ticket`: the id of a seat, with room for those of other directories.
+    pub ticket_bytes_max: usize,
     /// Key of a latest value.
     pub key_bytes_max: usize,
     /// The name of a server; 253 is the longest name that DNS can hold.
@@ -56,6 +58,7 @@ impl Limits {
         admission_bytes_max: 1_024,
         zone_kind_bytes_max: 64,
         zone_name_bytes_max: 128,
+        ticket_bytes_max: 128,
         key_bytes_max: 64,
         server_name_bytes_max: 253,
         capabilities_max: 16,
@@ -155,6 +158,7 @@ mod tests {
             admission_bytes_max,
             zone_kind_bytes_max,
             zone_name_bytes_max,
+            ticket_bytes_max,
             key_bytes_max,
             server_name_bytes_max,
             capabilities_max,
@@ -173,6 +177,7 @@ mod tests {
             ("admission_bytes_max", admission_bytes_max),
             ("zone_kind_bytes_max", zone_kind_bytes_max),
             ("zone_name_bytes_max", zone_name_bytes_max),
+            ("ticket_bytes_max", ticket_bytes_max),
             ("key_bytes_max", key_bytes_max),
             ("server_name_bytes_max", server_name_bytes_max),
             ("capabilities_max", capabilities_max),

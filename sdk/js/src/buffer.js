@@ -214,7 +214,7 @@ function costOf(encoding, { message, answer, join }) {
   const content =
     message ? message.payload.length + utf8Length(message.key)
     : answer ? answer.payload.length
-    : join ? join.payload.length + utf8Length(join.kind) + utf8Length(join.name)
+    : join ? join.payload.length + utf8Length(join.kind) + utf8Length(join.name) + utf8Length(join.ticket)
     : 0;
   return encoding === 'json' ? content + Math.floor(content / 3) + 128 : content + 32;
 }

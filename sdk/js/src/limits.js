@@ -17,6 +17,7 @@ export const LIMITS = Object.freeze({
   admissionBytesMax: 1024,
   zoneKindBytesMax: 64,
   zoneNameBytesMax: 128,
+  ticketBytesMax: 128,
   keyBytesMax: 64,
   serverNameBytesMax: 253,
   capabilitiesMax: 16,
@@ -116,6 +117,7 @@ function checkUp(up, limits) {
   else if (answer) checkPayload('answer.payload', answer.payload, limits);
   else if (join) {
     checkZone('join', join, limits);
+    textAtMost('join.ticket', join.ticket, limits.ticketBytesMax);
     checkPayload('join.payload', join.payload, limits);
   } else if (!up.part && !up.bye) throw notSet('up.body');
 }

@@ -275,11 +275,12 @@ export class Machine {
 
   /**
    * Asks to join the zone of this kind and name; `create` opens it if there is none.
-   * @param {{ kind: string, name: string, create: boolean, payload: Uint8Array }} join
+   * @param {{ kind: string, name: string, create: boolean, payload: Uint8Array, ticket?: string }} join
+   *   `ticket`: the seat that lets into the zone of a Game
    * @returns {number} which send it was; ends in `joined` or `refused`
    */
-  join({ kind, name, create, payload }) {
-    return queue(this, 'plain', { join: { kind, name, create, payload } });
+  join({ kind, name, create, payload, ticket = '' }) {
+    return queue(this, 'plain', { join: { kind, name, create, payload, ticket } });
   }
 
   /** Asks to leave the zone. The session stays. */

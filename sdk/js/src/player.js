@@ -131,14 +131,15 @@ export class Player {
 
   /**
    * Joins the zone of this kind and name; `create` opens it if there is none. Ends when the server says
-   * so, over any number of connections.
+   * so, over any number of connections. `ticket`: the id of the seat that lets into the zone of a Game,
+   * whose fleet is the kind and whose id is the name.
    * @param {string} kind
    * @param {string} name
-   * @param {{ create?: boolean, payload?: Payload, deadlineMs?: number }} [more]
+   * @param {{ create?: boolean, payload?: Payload, ticket?: string, deadlineMs?: number }} [more]
    * @returns {Promise<PlayerEvents['joined']>}
    */
-  join(kind, name, { create = false, payload, deadlineMs } = {}) {
-    const join = { kind, name, create, payload: toBytes(payload) };
+  join(kind, name, { create = false, payload, ticket = '', deadlineMs } = {}) {
+    const join = { kind, name, create, payload: toBytes(payload), ticket };
     return this.#begin(() => this.#machine.join(join), deadlineMs);
   }
 

@@ -80,6 +80,13 @@ export const ENUMS = {
     BAD_PAYLOAD: 10,
     UNKNOWN_CALL: 11,
     CREATE_DENIED: 12,
+    SEAT_REQUIRED: 13,
+    SEAT_UNKNOWN: 14,
+    SEAT_NOT_YOURS: 15,
+    SEAT_OVER: 16,
+    SEAT_TAKEN: 17,
+    GAME_OVER: 18,
+    SEATS_UNAVAILABLE: 19,
   }),
   PartCause: values('PART_CAUSE_', {
     UNSPECIFIED: 0,
@@ -93,6 +100,7 @@ export const ENUMS = {
     LEFT: 8,
     LOST: 9,
     SESSION_ENDED: 10,
+    SEAT_LOST: 11,
   }),
 };
 
@@ -153,7 +161,8 @@ export const MESSAGES = {
     1 kind string
     2 name string
     3 create bool
-    4 payload bytes`),
+    4 payload bytes
+    5 ticket string`),
   Part: message(''),
   Bye: message(''),
   Loose: message(`

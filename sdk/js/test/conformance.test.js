@@ -70,7 +70,7 @@ function identityOf(identity) {
 function act(machine, now, encoding, input) {
   const [word, given] = typeof input === 'string' ? [input, null] : Object.entries(input)[0];
   const commands = {
-    join: () => machine.join({ kind: given.kind, name: given.name, create: given.create ?? false, payload: bytes(given.payload ?? '') }),
+    join: () => machine.join({ kind: given.kind, name: given.name, create: given.create ?? false, payload: bytes(given.payload ?? ''), ticket: given.ticket }),
     part: () => machine.part(),
     send: () => machine.send(bytes(given)),
     send_latest: () => machine.sendLatest(given.key, bytes(given.payload)),

@@ -58,7 +58,7 @@ const RULES: &[Rule] = &[
     },
     Rule {
         package: "rejoin-server",
-        ours: &["rejoin-wire", "rejoin-core", "rejoin-relay", "rejoin-store"],
+        ours: &["rejoin-wire", "rejoin-core", "rejoin-directory", "rejoin-relay", "rejoin-store"],
         ours_in_tests: &[],
         outside: None,
     },

@@ -162,7 +162,7 @@ impl Link {
 
     /// A request to join, which takes a number.
     pub(super) fn join(&mut self, kind: &str, name: String) -> Bytes {
-        let join = v1::Join { kind: kind.to_owned(), name, create: true, payload: Bytes::new() };
+        let join = v1::Join { kind: kind.to_owned(), name, create: true, ..Default::default() };
         let seq = self.ticket.next_up;
         self.ticket.next_up += 1;
         encoded(v1::client_frame::Frame::Up(v1::Up { seq, body: Some(v1::up::Body::Join(join)) }))

@@ -20,7 +20,22 @@ impl Client {
         create: bool,
         payload: impl Into<Bytes>,
     ) -> Result<SendId, SendError> {
-        let join = Join { kind: kind.into(), name: name.into(), create, payload: payload.into() };
+        let (kind, name, payload) = (kind.into(), name.into(), payload.into());
+        let join = Join { kind, name, create, payload, ticket: String::new() };
+        self.queue(Kind::Plain, up::Body::Join(join))
+    }
+
+    /// Asks to join a Game with the seat that was reserved for this player: `game` and `ticket` are
+    /// the ids of both as the directory tells them. Ends as [`join`](Self::join) does.
+    pub fn join_game(
+        &mut self,
+        fleet: impl Into<String>,
+        game: impl Into<String>,
+        ticket: impl Into<String>,
+        payload: impl Into<Bytes>,
+    ) -> Result<SendId, SendError> {
+        let (kind, name, ticket) = (fleet.into(), game.into(), ticket.into());
+        let join = Join { kind, name, create: false, payload: payload.into(), ticket };
         self.queue(Kind::Plain, up::Body::Join(join))
     }
 

@@ -66,6 +66,20 @@ impl Player {
         self.run(self.player.join(kind, name, create, payload))
     }
 
+    /// As [`join_game`](AsyncPlayer::join_game).
+    ///
+    /// # Errors
+    /// As there.
+    pub fn join_game(
+        &self,
+        fleet: impl Into<String>,
+        game: impl Into<String>,
+        ticket: impl Into<String>,
+        payload: impl Into<Bytes>,
+    ) -> Result<SendId, CallError> {
+        self.run(self.player.join_game(fleet, game, ticket, payload))
+    }
+
     /// As [`part`](AsyncPlayer::part).
     ///
     /// # Errors

@@ -27,6 +27,7 @@ pub(super) enum Command {
 /// What is numbered and kept until the server has it.
 pub(super) enum Say {
     Join { kind: String, name: String, create: bool, payload: Bytes },
+    JoinGame { fleet: String, game: String, ticket: String, payload: Bytes },
     Part,
     Message(Bytes),
     Latest { key: String, payload: Bytes },
@@ -47,6 +48,9 @@ impl Say {
     pub(super) fn to(self, client: &mut Client) -> Result<SendId, SendError> {
         match self {
             Say::Join { kind, name, create, payload } => client.join(kind, name, create, payload),
+            Say::JoinGame { fleet, game, ticket, payload } => {
+                client.join_game(fleet, game, ticket, payload)
+            }
             Say::Part => client.part(),
             Say::Message(payload) => client.send(payload),
             Say::Latest { key, payload } => client.send_latest(key, payload),

@@ -50,6 +50,22 @@ impl Player {
         self.say(Say::Join { kind, name, create, payload }).await
     }
 
+    /// Asks to join a Game with the seat that was reserved for this player: `game` and `ticket` are
+    /// the ids of both as the directory tells them. Ends in [`Event::Joined`] or [`Event::Refused`].
+    ///
+    /// # Errors
+    /// As [`join`](Player::join).
+    pub async fn join_game(
+        &self,
+        fleet: impl Into<String>,
+        game: impl Into<String>,
+        ticket: impl Into<String>,
+        payload: impl Into<Bytes>,
+    ) -> Result<SendId, CallError> {
+        let (fleet, game, ticket) = (fleet.into(), game.into(), ticket.into());
+        self.say(Say::JoinGame { fleet, game, ticket, payload: payload.into() }).await
+    }
+
     /// Asks to leave the zone. The session stays.
     ///
     /// # Errors

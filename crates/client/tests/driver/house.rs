@@ -214,6 +214,7 @@ impl Hall {
                 | HubOutput::Bar { .. }
                 | HubOutput::AskAdmission { .. }
                 | HubOutput::RunCallback { .. }
+                | HubOutput::Seat(_)
                 | HubOutput::Native { .. }
                 | HubOutput::Event(_)
                 | HubOutput::Answer { .. } => {}

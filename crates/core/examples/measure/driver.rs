@@ -195,7 +195,7 @@ impl Driver {
     /// Takes a client into the zone.
     pub(crate) fn join(&mut self, client: &mut Client) {
         let (kind, name) = (KIND.to_owned(), "z".to_owned());
-        let join = Join { kind, name, create: true, payload: Bytes::new() };
+        let join = Join { kind, name, create: true, ..Join::default() };
         client.leg = self.hear(
             |driver| driver.say(client, up::Body::Join(join)),
             |frame| match frame {

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use crate::event::EndCause;
 use crate::exchange::ZoneName;
 use crate::hub::Command;
-use crate::id::SessionId;
+use crate::id::{SeatId, SessionId};
 use crate::time::Time;
 use crate::zone::Message;
 
@@ -56,6 +56,11 @@ impl<'a, Out: Message> Cue<'a, Out> {
     /// Joins a zone, opening it if need be.
     pub fn join(&mut self, zone: ZoneName, payload: impl Into<Bytes>) {
         self.commands.push(Command::Join(self.session, zone, payload.into()));
+    }
+
+    /// Joins the zone of a Game with a seat of its player.
+    pub fn take_seat(&mut self, zone: ZoneName, seat: SeatId, payload: impl Into<Bytes>) {
+        self.commands.push(Command::TakeSeat(self.session, zone, seat, payload.into()));
     }
 
     /// Goes from its zone to another, or from none into one.

@@ -224,6 +224,7 @@ impl Hub {
             zone_lost: false,
             spent: Spent::default(),
             outbox_dirty: true,
+            seats: Vec::new(),
         }
     }
 
@@ -239,7 +240,6 @@ impl Hub {
         let player = session.player;
         self.by_player.insert((player, id));
         self.sessions.insert(id, Box::new(session));
-        self.start_idling(now, id);
         self.start_lifetime(now, id);
         self.touch(id);
         let event = Event::PlayerConnected { session: id, player, connection };

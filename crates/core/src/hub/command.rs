@@ -13,7 +13,7 @@ use super::{Hub, HubOutput};
 use crate::call::{CallFailed, Calls};
 use crate::event::EndCause;
 use crate::exchange::{Hold, Native, ToZone, ZoneName};
-use crate::id::{CallId, ObjectId, PlayerId, SessionEpoch, SessionId, ZoneId};
+use crate::id::{CallId, ObjectId, PlayerId, SeatId, SessionEpoch, SessionId, ZoneId};
 use crate::mark::{Mark, hit};
 use crate::session::{Flags, Latency, Presence, Serializer, Session};
 use crate::time::{Time, WallTime, millis_u32};
@@ -59,6 +59,8 @@ pub enum Command {
     Call(SessionId, Bytes, Duration),
     /// A native session joins a zone, opening it if need be.
     Join(SessionId, ZoneName, Bytes),
+    /// A native session joins the zone of a Game with a seat of its player.
+    TakeSeat(SessionId, ZoneName, SeatId, Bytes),
     /// A session leaves its zone.
     Part(SessionId),
     /// A session moves to a zone, from its present one or from none, opening it if need be.
@@ -70,6 +72,9 @@ pub enum Command {
     Answer(SessionId, CallId, Native),
     /// Open a zone, if it is not open.
     OpenZone(ZoneName),
+    /// Open the zone of a Game, if it is not open: its name is the Game's id, and it admits nobody
+    /// without a seat, for as long as there is the zone.
+    OpenGame(ZoneName),
     /// End a zone.
     EndZone(ZoneId),
     /// Keep a player out until then, and end its sessions.
@@ -194,16 +199,23 @@ impl Hub {
                 return self.open_call(now, id, ticket, payload, deadline);
             }
             Command::Join(id, name, payload) => {
-                return self.join_native(now, id, ticket, name, payload);
+                return self.join_native(id, ticket, name, payload, None);
+            }
+            Command::TakeSeat(id, name, seat, payload) => {
+                return self.join_native(id, ticket, name, payload, Some(seat));
             }
             Command::Part(id) => self.part_session(id),
             Command::Move(id, name, payload) => {
-                return self.move_session(now, id, ticket, name, payload);
+                return self.move_session(id, ticket, name, payload);
             }
             Command::Say(id, message) => self.say_native(id, message),
             Command::Answer(id, call, message) => self.answer_native(id, call, message),
             Command::Broadcast(to, payload) => self.broadcast(to, payload),
             Command::OpenZone(name) => match self.find_zone(&name, true, None) {
+                Ok(zone) => Answer::Zone(zone),
+                Err(code) => Answer::Refused(code),
+            },
+            Command::OpenGame(name) => match self.open_game(name) {
                 Ok(zone) => Answer::Zone(zone),
                 Err(code) => Answer::Refused(code),
             },

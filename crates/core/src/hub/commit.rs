@@ -36,6 +36,8 @@ pub(crate) enum After {
     Admit(u32),
     /// Tell a zone.
     Zone(ZoneId, ToZone),
+    /// Ask the directory what it has not been asked yet.
+    Seats,
 }
 
 /// What waits for a player's commit.
@@ -225,6 +227,7 @@ impl Hub {
                 }
                 After::Admit(stay) => self.ask_zone(now, session, stay),
                 After::Zone(zone, message) => self.tell_zone(zone, message),
+                After::Seats => self.ask_seats(now, session),
             }
         }
     }

@@ -95,6 +95,8 @@ pub struct HubConfig {
     pub faults_max: u32,
     /// See `faults_max`.
     pub faults_within: Duration,
+    /// How long a join waits for the directory's word on its seat; then it is refused.
+    pub seat_limit: Duration,
     /// How long a client is told to wait when the hub is not ready.
     pub retry_after: Duration,
     /// How long a client is told to wait at least when the server goes down.
@@ -138,6 +140,7 @@ impl Default for HubConfig {
             zones_per_player_max: 8,
             faults_max: 3,
             faults_within: Duration::from_millis(5_000),
+            seat_limit: Duration::from_millis(5_000),
             retry_after: Duration::from_millis(250),
             restart_after: Duration::from_millis(1_000),
             returns_per_second: 1_000,

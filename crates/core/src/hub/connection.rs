@@ -176,12 +176,13 @@ pub(crate) enum Phase {
 }
 
 /// When the deadlines of a connection come, in service time.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Due {
     pub handshake: Time,
     pub beat: Time,
     pub silence: Time,
     pub above: Time,
+    pub idle: Time,
 }
 
 /// A connection.
@@ -226,12 +227,7 @@ impl Connection {
             opened_at: now,
             nonce,
             heard_at: now,
-            due: Due {
-                handshake: Time::ZERO,
-                beat: Time::ZERO,
-                silence: Time::ZERO,
-                above: Time::ZERO,
-            },
+            due: Due::default(),
             ping: None,
             messages: Budget::default(),
             bytes: Budget::default(),

@@ -30,9 +30,11 @@ pub(crate) enum Alarm {
     Above(ConnectionId),
     /// The hold that began when this epoch was lost.
     Hold(SessionId, SessionEpoch),
-    Idle(SessionId),
+    Idle(ConnectionId),
     Lifetime(SessionId),
     Call(SessionId),
+    /// The directory has been asked something about a session's seat.
+    Seats(SessionId),
     /// Nothing but the time: while somebody is held a stall must be seen for what it is, even when
     /// no other deadline is near.
     Pulse,
@@ -74,6 +76,7 @@ impl Alarms {
             (due.beat, Alarm::Beat(id)),
             (due.silence, Alarm::Silence(id)),
             (due.above, Alarm::Above(id)),
+            (due.idle, Alarm::Idle(id)),
         ];
         for (at, alarm) in alarms {
             self.due.remove(&(at, alarm));
@@ -143,9 +146,10 @@ impl Hub {
                 Alarm::Silence(connection) => self.silence_due(now, connection),
                 Alarm::Above(connection) => self.above_due(now, connection),
                 Alarm::Hold(session, epoch) => self.hold_due(now, session, epoch),
-                Alarm::Idle(session) => self.idle_due(now, session),
+                Alarm::Idle(connection) => self.idle_due(now, connection),
                 Alarm::Lifetime(session) => self.lifetime_due(now, session),
                 Alarm::Call(session) => self.calls_due(now, session),
+                Alarm::Seats(session) => self.seats_due(now, session),
                 Alarm::Pulse => {
                     self.alarms.is_pulsing = false;
                     self.pulse(now);
@@ -205,7 +209,8 @@ impl Hub {
         }
     }
 
-    /// Starts the heartbeat of a connection, at a random point of its first interval.
+    /// Starts the deadlines of a connection that speaks for a session, the heartbeat at a random
+    /// point of its first interval.
     pub(crate) fn start_beating(&mut self, now: Time, connection: ConnectionId) {
         let interval = crate::time::micros(self.config.heartbeat);
         let first = Duration::from_micros(self.chance.below(interval.max(1)));
@@ -215,6 +220,7 @@ impl Hub {
             known.due.beat = beat;
             known.due.silence = silence;
         }
+        self.idle_in(now, connection, self.config.idle);
     }
 
     fn beat(&mut self, now: Time, connection: ConnectionId) {
@@ -338,24 +344,31 @@ impl Hub {
         }
     }
 
-    /// One alarm a session for its whole life: it looks at the last activity when it comes.
-    pub(crate) fn start_idling(&mut self, now: Time, id: SessionId) {
-        if !self.config.idle.is_zero() {
-            self.alarms.set(now, self.config.idle, Alarm::Idle(id));
+    /// Looks again when the session of this connection may have been idle for too long. Whoever is
+    /// held is not idle, and has no such deadline.
+    fn idle_in(&mut self, now: Time, connection: ConnectionId, rest: Duration) {
+        if self.config.idle.is_zero() {
+            return;
+        }
+        let idle = self.alarms.set(now, rest, Alarm::Idle(connection));
+        if let Some(known) = self.connections.get_mut(&connection) {
+            known.due.idle = idle;
         }
     }
 
-    fn idle_due(&mut self, now: Time, id: SessionId) {
+    fn idle_due(&mut self, now: Time, connection: ConnectionId) {
+        let known = self.connections.get(&connection).and_then(Connection::session);
+        let Some((id, _)) = known else { return };
         let Some(session) = self.sessions.get(&id) else { return };
-        if session.connection().is_none() {
-            return self.start_idling(now, id);
+        if session.connection() != Some(connection) {
+            return;
         }
         let quiet = now.since(session.active_at);
         if quiet >= self.config.idle {
             hit(Mark::Idle);
             self.end(now, id, EndCause::Idle);
         } else {
-            self.alarms.set(now, self.config.idle - quiet, Alarm::Idle(id));
+            self.idle_in(now, connection, self.config.idle - quiet);
         }
     }
 

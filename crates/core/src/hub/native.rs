@@ -9,7 +9,7 @@ use super::commit::After;
 use super::zones::ZoneInfo;
 use super::{Answer, Hub, HubOutput, SessionConfig};
 use crate::exchange::{Native, ToZone, ZoneName};
-use crate::id::{CallId, PlayerId, SessionId, ZoneId};
+use crate::id::{CallId, PlayerId, SeatId, SessionId, ZoneId};
 use crate::session::{Identity, Place, Presence, Serializer, Session};
 use crate::time::Time;
 use crate::zone::Delivery;
@@ -32,11 +32,11 @@ impl Hub {
 
     pub(crate) fn join_native(
         &mut self,
-        now: Time,
         id: SessionId,
         ticket: u64,
         name: ZoneName,
         payload: Bytes,
+        seat: Option<SeatId>,
     ) {
         let native = |s: &Session| s.presence == Presence::Native && s.ending.is_none();
         let answer = match self.sessions.get(&id).filter(|session| native(session)) {
@@ -44,15 +44,25 @@ impl Hub {
             Some(session) if session.place != Place::Nowhere => {
                 Answer::Refused(RefusalCode::AlreadyJoined)
             }
-            Some(_) => return self.enter(now, id, ticket, name, payload),
+            Some(_) => return self.enter(id, ticket, name, payload, seat),
         };
         self.push(HubOutput::Answer { ticket, answer });
     }
 
-    fn enter(&mut self, now: Time, id: SessionId, ticket: u64, name: ZoneName, payload: Bytes) {
-        match self.find_zone(&name, true, None) {
-            Ok(zone) => {
-                self.begin_join(now, id, zone, name, 0, payload);
+    fn enter(
+        &mut self,
+        id: SessionId,
+        ticket: u64,
+        name: ZoneName,
+        payload: Bytes,
+        seat: Option<SeatId>,
+    ) {
+        let shown = seat.map(|seat| seat.to_string()).unwrap_or_default();
+        let zone = self.find_zone(&name, seat.is_none(), None);
+        let zone = zone.and_then(|zone| Ok((zone, self.seat_shown(id, zone, &shown)?)));
+        match zone {
+            Ok((zone, seat)) => {
+                self.begin_join(id, zone, name, 0, payload, seat);
                 self.answer_after(id, ticket, Answer::Zone(zone));
             }
             Err(code) => {
@@ -64,7 +74,6 @@ impl Hub {
     /// Moves any session: from its zone as a transfer does, from outside as a join does.
     pub(crate) fn move_session(
         &mut self,
-        now: Time,
         id: SessionId,
         ticket: u64,
         name: ZoneName,
@@ -73,7 +82,7 @@ impl Hub {
         let session = self.sessions.get(&id).filter(|session| session.ending.is_none());
         let answer = match session.map(|session| (&session.place, session.leg.stay)) {
             None => Answer::Unknown,
-            Some((Place::Nowhere, _)) => return self.enter(now, id, ticket, name, payload),
+            Some((Place::Nowhere, _)) => return self.enter(id, ticket, name, payload, None),
             Some((Place::Joining(_), _)) => Answer::Refused(RefusalCode::NotMember),
             Some((Place::In(_), _)) if !self.config.kinds.contains_key(&name.kind) => {
                 Answer::Refused(RefusalCode::UnknownZone)

@@ -41,7 +41,7 @@ impl Hub {
         session.applied = up.seq;
         self.touch(id);
         let refusal = match up.body {
-            Some(up::Body::Join(join)) => self.join(now, id, up.seq, join),
+            Some(up::Body::Join(join)) => self.join(id, up.seq, join),
             Some(up::Body::Bye(_)) => {
                 hit(Mark::Left);
                 self.end(now, id, EndCause::Left);
@@ -62,18 +62,23 @@ impl Hub {
         self.tell_applied(id);
     }
 
-    fn join(&mut self, now: Time, id: SessionId, to: u64, join: Join) -> Option<RefusalCode> {
+    fn join(&mut self, id: SessionId, to: u64, join: Join) -> Option<RefusalCode> {
         let name = ZoneName { kind: join.kind, name: join.name };
         let player = self.sessions.get(&id).map(|session| session.player);
-        match self.find_zone(&name, join.create, player) {
-            Ok(zone) => {
-                self.begin_join(now, id, zone, name, to, join.payload);
-                None
-            }
+        let is_seated = !join.ticket.is_empty();
+        let zone = match self.find_zone(&name, join.create && !is_seated, player) {
+            Ok(zone) => zone,
             Err(code) => {
                 hit(Mark::UnknownZone);
-                Some(code)
+                return Some(if is_seated { RefusalCode::GameOver } else { code });
             }
+        };
+        match self.seat_shown(id, zone, &join.ticket) {
+            Ok(seat) => {
+                self.begin_join(id, zone, name, to, join.payload, seat);
+                None
+            }
+            Err(code) => Some(code),
         }
     }
 

@@ -11,8 +11,9 @@ use super::{Hub, HubOutput};
 use crate::call::Calls;
 use crate::event::{EndCause, Event};
 use crate::exchange::{Admit, Departed, ToZone, ZoneName};
-use crate::id::{ConnectionId, Leg, SessionEpoch, SessionId, ZoneId};
+use crate::id::{ConnectionId, GameId, Leg, SeatId, SessionEpoch, SessionId, ZoneId};
 use crate::mark::{Mark, hit};
+use crate::seat::Seating;
 use crate::session::{Joining, Place, Presence};
 use crate::time::Time;
 use crate::timeline::What;
@@ -22,22 +23,22 @@ impl Hub {
     /// Commits that a session is on its way into a zone, then asks the zone.
     pub(crate) fn begin_join(
         &mut self,
-        now: Time,
         id: SessionId,
         zone: ZoneId,
         name: ZoneName,
         to: u64,
         payload: Bytes,
+        seat: Option<(GameId, SeatId)>,
     ) {
-        let _ = now;
         let Some(session) = self.sessions.get_mut(&id) else { return };
         session.leg = Leg::first(session.leg.stay.saturating_add(1));
         let joining = Joining { zone, name, to, payload, poisoned: None, asked: None };
         session.place = Place::Joining(Box::new(joining));
         let stay = session.leg.stay;
+        session.seats.extend(seat.map(|(game, seat)| Seating::shown(game, seat, stay)));
         self.touch(id);
         self.set_gate(id, |gate| gate.moving = true);
-        self.after(id, After::Admit(stay));
+        self.after(id, if seat.is_some() { After::Seats } else { After::Admit(stay) });
     }
 
     /// Asks the zone, if it is open; otherwise its opening asks again.
@@ -49,7 +50,7 @@ impl Hub {
         let Some(owner) = self.zones.get(&zone).and_then(super::zones::ZoneInfo::owner) else {
             return;
         };
-        if joining.asked == Some(owner) || session.ending.is_some() {
+        if joining.asked == Some(owner) || session.ending.is_some() || self.awaits_seat(id, stay) {
             return;
         }
         let welcomed = session.connection().filter(|connection| {
@@ -95,7 +96,16 @@ impl Hub {
             session.place = Place::In(joining.zone);
             session.timeline.record(at, What::Joined, 0);
             self.touch(id);
+            self.confirm_seat(id, stay);
         }
+    }
+
+    /// A zone that is open again has a session that was on its way: the zone had admitted it.
+    pub(crate) fn found_inside(&mut self, now: Time, id: SessionId, stay: u32) {
+        self.admitted(now, id, stay);
+        self.set_gate(id, |gate| gate.moving = false);
+        self.open_gate(now, id);
+        self.reattach(id);
     }
 
     pub(crate) fn join_refused(
@@ -117,6 +127,7 @@ impl Hub {
         if session.ending.is_some() {
             return self.finish_end(now, id, Vec::new());
         }
+        self.let_seats_go(now, id);
         let leg = self.open_own_leg(id);
         self.set_gate(id, |gate| *gate = Gate { moving: false, settling: Some((zone, stay)) });
         self.refuse_up(id, to, code, text, Some(leg));
@@ -139,6 +150,8 @@ impl Hub {
         session.avatar = None;
         session.timeline.record(at, What::Parted, departed.cause as u32);
         self.set_awaiting(id, false);
+        self.confirm_seat(id, stay);
+        self.let_seats_go(now, id);
         let Some(session) = self.sessions.get_mut(&id) else { return };
         if departed.cause == PartCause::Left && session.ending.is_none() {
             hit(Mark::Left);
@@ -162,7 +175,7 @@ impl Hub {
             self.after(id, After::Frame(*link, frame.clone()));
         }
         match departed.next {
-            Some((name, payload)) => self.transfer(now, id, name, payload),
+            Some((name, payload)) => self.transfer(id, name, payload),
             None => drop(self.open_own_leg(id)),
         }
         if let Some(link) = link {
@@ -177,10 +190,10 @@ impl Hub {
         self.after(id, After::Zone(zone, forget));
     }
 
-    fn transfer(&mut self, now: Time, id: SessionId, name: ZoneName, payload: Bytes) {
+    fn transfer(&mut self, id: SessionId, name: ZoneName, payload: Bytes) {
         hit(Mark::Transferred);
-        match self.find_zone(&name, true, None) {
-            Ok(zone) => self.begin_join(now, id, zone, name, 0, payload),
+        match self.find_open_zone(id, &name) {
+            Ok(zone) => self.begin_join(id, zone, name, 0, payload, None),
             Err(code) => {
                 hit(Mark::TransferRefused);
                 let leg = self.open_own_leg(id);
@@ -232,6 +245,7 @@ impl Hub {
             session.timeline.record(at, What::ZoneLost, 0);
         }
         self.set_awaiting(id, false);
+        self.let_seats_go(now, id);
         self.open_own_leg(id);
         if self.sessions.get(&id).is_some_and(|session| session.is_native()) {
             self.tell_native(id, Delivery::Lost);
@@ -331,8 +345,10 @@ impl Hub {
     }
 
     /// Nothing of the session is anywhere else: its scope goes.
-    fn finish_end(&mut self, now: Time, id: SessionId, mut last: Vec<After>) {
-        let _ = now;
+    pub(crate) fn finish_end(&mut self, now: Time, id: SessionId, mut last: Vec<After>) {
+        if self.lingers(now, id, &mut last) {
+            return;
+        }
         let Some(session) = self.sessions.remove(&id) else { return };
         let cause = session.ending.unwrap_or(EndCause::Left);
         if let Some(calls) = &session.calls {

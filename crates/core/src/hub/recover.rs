@@ -3,6 +3,7 @@
 //! have taken the player back: everybody has all of it from the moment the hub is ready.
 
 use prost::Message;
+use rejoin_wire::v1::RefusalCode;
 
 use super::commit::{Commits, HUB_ROW, HubRow, PLAYER_ROW, PlayerRow};
 use super::deadline::Alarms;
@@ -10,13 +11,14 @@ use super::ration::Rations;
 use super::{Hub, HubConfig, HubCounts, Player};
 use crate::chance::Chance;
 use crate::event::EndCause;
-use crate::exchange::ZoneName;
 use crate::id::{PlayerId, SessionId};
 use crate::mark::{Mark, hit};
 use crate::scope::Opened;
+use crate::seat::Seating;
 use crate::secret::SecretHash;
 use crate::session::{Place, Presence, Serializer, row};
 use crate::time::{Time, WallTime};
+use crate::zone::KeptZone;
 
 /// Everything a hub starts from; empty for a new one.
 #[derive(Clone, Debug, Default)]
@@ -30,8 +32,8 @@ pub struct Recovered {
     /// Players of whom something was kept that is not readable any more. Nobody knows whether they are
     /// banned, so they are refused until they are banned or let in afresh.
     pub damaged_players: Vec<PlayerId>,
-    /// The zones that have a scope, by the name their rows tell.
-    pub zones: Vec<ZoneName>,
+    /// The zones that have a scope, as their rows tell.
+    pub zones: Vec<KeptZone>,
 }
 
 impl Hub {
@@ -113,16 +115,21 @@ impl Hub {
         damaged
     }
 
-    fn reopen_zones(&mut self, mut names: Vec<ZoneName>) {
+    /// Zones that are kept, and those somebody was about to open. A Game's zone of which nothing is kept
+    /// is gone: opened again it would let in whoever comes.
+    fn reopen_zones(&mut self, mut zones: Vec<KeptZone>) {
         let joining = self.sessions.values().filter_map(|session| match &session.place {
-            Place::Joining(joining) => Some(joining.name.clone()),
+            Place::Joining(joining) if !session.seats.iter().any(Seating::is_open) => {
+                Some(KeptZone { name: joining.name.clone(), seated: false })
+            }
             _ => None,
         });
-        names.extend(joining);
-        names.sort();
-        names.dedup();
-        for name in names {
-            self.open_zone(name, None, true);
+        zones.extend(joining);
+        // Of two of one name the one that is kept counts.
+        zones.sort_by(|one, other| (&one.name, other.seated).cmp(&(&other.name, one.seated)));
+        zones.dedup_by(|later, first| later.name == first.name);
+        for KeptZone { name, seated } in zones {
+            self.open_zone(name, None, true, seated);
         }
     }
 
@@ -131,7 +138,6 @@ impl Hub {
     fn drive_again(&mut self, now: Time) {
         let sessions: Vec<SessionId> = self.sessions.keys().copied().collect();
         for id in sessions {
-            self.start_idling(now, id);
             self.start_lifetime(now, id);
             let Some(session) = self.sessions.get(&id) else { continue };
             let stay = session.leg.stay;
@@ -141,9 +147,15 @@ impl Hub {
                     let zone = *zone;
                     self.missing(now, zone, id, stay);
                 }
+                (Place::Joining(joining), _) if !self.zones.contains_key(&joining.zone) => {
+                    let zone = joining.zone;
+                    let code = RefusalCode::GameOver;
+                    self.join_refused(now, id, (zone, stay), code, String::new());
+                }
                 (Place::Joining(_), None) => hit(Mark::JoinRedriven),
                 _ => {}
             }
+            self.ask_seats_again(id);
         }
     }
 

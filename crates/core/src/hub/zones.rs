@@ -8,7 +8,7 @@ use rejoin_wire::v1::{CloseCode, PartCause, RefusalCode, Refused, down};
 
 use super::commit::After;
 use super::{Hub, HubOutput};
-use crate::event::Event;
+use crate::event::{EndCause, Event};
 use crate::exchange::{Hold, ToHub, ToZone, ZoneName};
 use crate::id::{ConnectionId, OwnerEpoch, PlayerId, SessionId, ZoneId};
 use crate::mark::{Mark, hit};
@@ -29,6 +29,8 @@ pub(crate) struct ZoneInfo {
     pub name: ZoneName,
     pub hold: Hold,
     pub match_running: bool,
+    /// It runs a Game: nobody is in it without a seat.
+    pub seated: bool,
     state: ZoneState,
     config: ZoneConfig,
     /// When it faulted, as far as that still counts.
@@ -88,11 +90,27 @@ impl Hub {
         if !allowed || self.zones.len() >= self.config.zones_max {
             return Err(RefusalCode::CreateDenied);
         }
-        self.open_zone(name.clone(), client, false);
+        self.open_zone(name.clone(), client, false, false);
         Ok(id)
     }
 
-    pub(crate) fn open_zone(&mut self, name: ZoneName, opened_by: Option<PlayerId>, awaited: bool) {
+    /// The zone of this name, opened if need be, for a session that shows no seat.
+    pub(crate) fn find_open_zone(
+        &mut self,
+        id: SessionId,
+        name: &ZoneName,
+    ) -> Result<ZoneId, RefusalCode> {
+        let zone = self.find_zone(name, true, None)?;
+        self.seat_shown(id, zone, "").map(|_| zone)
+    }
+
+    pub(crate) fn open_zone(
+        &mut self,
+        name: ZoneName,
+        opened_by: Option<PlayerId>,
+        awaited: bool,
+        seated: bool,
+    ) {
         let Some(kind) = self.config.kinds.get(&name.kind) else { return };
         let id = ZoneId::of(&name.kind, &name.name);
         let config = kind.config.clone();
@@ -100,6 +118,7 @@ impl Hub {
             name: name.clone(),
             hold: config.hold,
             match_running: false,
+            seated,
             state: ZoneState::Opening,
             config: config.clone(),
             faults: VecDeque::new(),
@@ -108,7 +127,7 @@ impl Hub {
             end_asked: false,
         };
         self.zones.insert(id, info);
-        let spec = ZoneSpec { id, name, config, poisoned: None, closed: false };
+        let spec = ZoneSpec { id, name, config, seated, poisoned: None, closed: false };
         self.push(HubOutput::OpenZone(Box::new(spec)));
     }
 
@@ -208,14 +227,19 @@ impl Hub {
                 self.tell_zone(zone, ToZone::Part { session: *session, stay: *stay, cause });
             }
         }
+        let seated = self.zones.get(&zone).is_some_and(|info| info.seated);
         let theirs: Vec<SessionId> = self.sessions_in(zone);
         for id in theirs {
             let Some(session) = self.sessions.get_mut(&id) else { continue };
-            let stay = session.leg.stay;
+            let (stay, ending) = (session.leg.stay, session.ending);
             match &mut session.place {
                 Place::Joining(joining) => {
                     joining.asked = None;
-                    match session.ending {
+                    match ending {
+                        // Its seat is claimed: going on to confirm it does not ask again.
+                        None if seated && members.contains(&(id, stay)) => {
+                            self.found_inside(now, id, stay);
+                        }
                         None => self.after(id, After::Admit(stay)),
                         // The zone had committed the admission: it must part the member first.
                         Some(cause) if members.contains(&(id, stay)) => {
@@ -229,8 +253,8 @@ impl Hub {
                     self.missing(now, zone, id, stay);
                 }
                 Place::In(_) => {
-                    if let Some(cause) = session.ending {
-                        let cause = cause.part_cause();
+                    let lost = || self.lacks_seat(id, zone).then_some(PartCause::SeatLost);
+                    if let Some(cause) = ending.map(EndCause::part_cause).or_else(lost) {
                         self.tell_zone(zone, ToZone::Part { session: id, stay, cause });
                     }
                     self.reattach(id);
@@ -299,10 +323,10 @@ impl Hub {
             info.faults.pop_front();
         }
         let closed = info.faults.len() > most;
-        let (name, config) = (info.name.clone(), info.config.clone());
+        let (name, config, seated) = (info.name.clone(), info.config.clone(), info.seated);
         self.push(HubOutput::Event(Event::ZoneFault { zone, text, closed }));
         let poisoned = self.charge_fault(now, zone, poisoned);
-        let spec = ZoneSpec { id: zone, name, config, poisoned, closed };
+        let spec = ZoneSpec { id: zone, name, config, seated, poisoned, closed };
         self.push(HubOutput::OpenZone(Box::new(spec)));
         for id in self.sessions_in(zone) {
             if let Some(session) = self.sessions.get_mut(&id)

@@ -12,10 +12,11 @@ use super::{Flags, Identity, Joining, Latency, Place, Presence, Serializer, Sess
 use crate::event::EndCause;
 use crate::exchange::{Hold, ZoneName};
 use crate::hub::Spent;
-use crate::id::{Leg, PlayerId, SessionEpoch, ZoneId};
+use crate::id::{GameId, Leg, PlayerId, SeatId, SessionEpoch, ZoneId};
 use crate::outbox::{Kept, Outbox, OutboxLimits, Stretch};
 use crate::planted::{Bug, is_armed};
 use crate::scope::{Change, Opened};
+use crate::seat::{SeatStep, Seating};
 use crate::secret::SecretHash;
 use crate::time::{Time, WallTime, micros};
 use crate::timeline::Timeline;
@@ -76,6 +77,21 @@ struct Row {
     timeline: u32,
     #[prost(uint64, optional, tag = "24")]
     join_poisoned: Option<u64>,
+    #[prost(message, repeated, tag = "25")]
+    seats: Vec<SeatRow>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct SeatRow {
+    #[prost(bytes = "bytes", tag = "1")]
+    game: Bytes,
+    #[prost(bytes = "bytes", tag = "2")]
+    seat: Bytes,
+    #[prost(uint32, tag = "3")]
+    stay: u32,
+    /// Its place among `SeatStep::ALL`.
+    #[prost(uint32, tag = "4")]
+    step: u32,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -194,7 +210,25 @@ fn row_of(session: &Session) -> Row {
             .map_or(0, |index| index as u32 + 1),
         began_ms: session.began.0,
         timeline: session.timeline.count(),
+        seats: session.seats.iter().map(seat_row).collect(),
     }
+}
+
+fn seat_row(seating: &Seating) -> SeatRow {
+    let step = SeatStep::ALL.iter().position(|step| *step == seating.step);
+    SeatRow {
+        game: Bytes::copy_from_slice(&seating.game.0),
+        seat: Bytes::copy_from_slice(&seating.seat.0),
+        stay: seating.stay,
+        step: step.unwrap_or_default() as u32,
+    }
+}
+
+fn seating_of(row: &SeatRow) -> Result<Seating, String> {
+    let game = GameId::from_slice(&row.game).ok_or("a game's id is not 16 bytes")?;
+    let seat = SeatId::from_slice(&row.seat).ok_or("a seat's id is not 16 bytes")?;
+    let step = SeatStep::ALL.get(row.step as usize).ok_or("a seat's step is not known")?;
+    Ok(Seating::kept(game, seat, row.stay, *step))
 }
 
 fn outbox_row(outbox: &Outbox) -> OutboxRow {
@@ -269,6 +303,7 @@ pub fn load(opened: &Opened, limits: OutboxLimits) -> Result<Session, String> {
         zone_lost: false,
         spent: Spent::default(),
         outbox_dirty: false,
+        seats: row.seats.iter().map(seating_of).collect::<Result<_, _>>()?,
     })
 }
 

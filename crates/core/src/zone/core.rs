@@ -32,6 +32,8 @@ pub struct ZoneSpec {
     pub name: ZoneName,
     /// How it runs.
     pub config: ZoneConfig,
+    /// It runs a Game: nobody is in it without a seat.
+    pub seated: bool,
     /// The frame that made the last incarnation panic: it is consumed unheard.
     pub poisoned: Option<(SessionId, u64)>,
     /// The zone panicked too often: it opens only to part everybody, and no game code runs.
@@ -194,7 +196,10 @@ impl<Z: Zone> ZoneCore<Z> {
         let gated = spec.config.durability.is_gated();
         let mut zone = Self {
             game,
-            room: Room::new(spec.id, spec.name, opened.owner, spec.config),
+            room: Room {
+                seated: spec.seated,
+                ..Room::new(spec.id, spec.name, opened.owner, spec.config)
+            },
             out: Release::new(gated, opened.revision),
             saver: Saver::default(),
             chance,

@@ -210,6 +210,9 @@ impl<Z: Zone> ZoneCore<Z> {
                 }
             }
             restore_room(now, &mut self.room, cut);
+        } else if self.room.seated {
+            // A Game's zone is there before anybody hears of it.
+            self.room.dirty.any = true;
         }
         if let Some((session, number)) = poisoned
             && let Some(member) = self.room.active_mut(session)
@@ -296,6 +299,7 @@ fn describe_room(now: Time, room: &Room, is_base: bool) -> Cut {
         all_players,
         kind: if is_base { room.name.kind.clone() } else { String::new() },
         name: if is_base { room.name.name.clone() } else { String::new() },
+        seated: room.seated,
     }
 }
 

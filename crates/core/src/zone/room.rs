@@ -52,6 +52,8 @@ pub(crate) struct Room {
     pub name: ZoneName,
     pub owner: OwnerEpoch,
     pub config: ZoneConfig,
+    /// It runs a Game: nobody is in it without a seat.
+    pub seated: bool,
     /// Boxed: nodes of the map are half full, and a member is not small.
     pub members: BTreeMap<SessionId, Box<Member>>,
     pub stream: Stream,
@@ -82,6 +84,7 @@ impl Room {
             owner,
             clock: Clock::new(id, config.tick),
             config,
+            seated: false,
             members: BTreeMap::new(),
             stream: Stream::default(),
             cells: BTreeMap::new(),

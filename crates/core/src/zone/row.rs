@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use bytes::{Bytes, BytesMut};
 use prost::Message;
 
+use crate::exchange::ZoneName;
 use crate::scope::{Change, ROW_BYTES_MAX};
 
 /// Rows of cuts since the last compaction start so.
@@ -73,6 +74,9 @@ pub(crate) struct Cut {
     pub kind: String,
     #[prost(string, tag = "24")]
     pub name: String,
+    /// It runs a Game; in every cut.
+    #[prost(bool, tag = "25")]
+    pub seated: bool,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -292,11 +296,28 @@ pub(crate) fn load(rows: &[(Bytes, Bytes)]) -> Result<Option<Cut>, String> {
     Ok(whole.map(Fold::into_cut))
 }
 
-/// Which zone these rows are of; none when nothing has been committed yet.
+/// A zone of which something is kept.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct KeptZone {
+    /// Its kind and name.
+    pub name: ZoneName,
+    /// It runs a Game.
+    pub seated: bool,
+}
+
+impl KeptZone {
+    /// Which zone these rows are of; none when nothing has been committed yet.
+    #[must_use]
+    pub fn of(rows: &[(Bytes, Bytes)]) -> Option<Self> {
+        let cut = load(rows).ok().flatten()?;
+        Some(Self { name: ZoneName { kind: cut.kind, name: cut.name }, seated: cut.seated })
+    }
+}
+
+/// The name of the zone these rows are of; none when nothing has been committed yet.
 #[must_use]
-pub fn name_of(rows: &[(Bytes, Bytes)]) -> Option<crate::exchange::ZoneName> {
-    let cut = load(rows).ok().flatten()?;
-    Some(crate::exchange::ZoneName { kind: cut.kind, name: cut.name })
+pub fn name_of(rows: &[(Bytes, Bytes)]) -> Option<ZoneName> {
+    KeptZone::of(rows).map(|kept| kept.name)
 }
 
 /// A cut under way to hold everything.

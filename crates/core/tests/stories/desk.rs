@@ -2,6 +2,7 @@
 //! It carries what the machines say to each other, in order, until all is quiet. It can hold
 //! commits back, kill everything but the store, and start again from that.
 
+pub mod clerk;
 pub mod client;
 pub mod plaza;
 pub mod store;
@@ -26,9 +27,10 @@ use rejoin_core::wire::{
     Bytes, Encoding, Limits, SharedFrame, decode_client, decode_server, encode_client,
 };
 use rejoin_core::zone::{
-    Delivery, ZoneCore, ZoneInput, ZoneMachine, ZoneOutput, ZoneSpec, name_of,
+    Delivery, KeptZone, ZoneCore, ZoneInput, ZoneMachine, ZoneOutput, ZoneSpec,
 };
 
+use self::clerk::Clerk;
 use self::client::{Client, Line};
 use self::plaza::Plaza;
 use self::store::Store;
@@ -63,6 +65,7 @@ pub struct Desk {
     /// Frames as the zones gave them out, for stories about encoding.
     pub sent: Vec<(ConnectionId, SharedFrame)>,
     pub doorman: Doorman,
+    pub clerk: Clerk,
     /// Where new connections come from.
     pub origin: Option<Origin>,
     /// Addresses that were shut out.
@@ -103,6 +106,7 @@ impl Desk {
             jobs: Vec::new(),
             sent: Vec::new(),
             doorman: Doorman::Approves,
+            clerk: Clerk::default(),
             origin: None,
             barred: Vec::new(),
             hold_zones: false,
@@ -155,7 +159,7 @@ impl Desk {
                     recovered.damaged_players.push(player);
                 }
                 ScopeId::Player(player) => recovered.players.push((player, self.store.open(id))),
-                ScopeId::Zone(_) => recovered.zones.extend(name_of(&self.store.rows(id))),
+                ScopeId::Zone(_) => recovered.zones.extend(KeptZone::of(&self.store.rows(id))),
                 _ => {}
             }
         }
@@ -265,6 +269,15 @@ impl Desk {
                     self.natives.push((session, told(&delivery)));
                 }
                 HubOutput::ToZone(id, owner, message) => self.tell_zone(id, owner, message),
+                HubOutput::Seat(request) => {
+                    self.clerk.asked.push(request.ask);
+                    if self.clerk.silent {
+                        self.clerk.unanswered.push(request);
+                        continue;
+                    }
+                    let verdict = self.clerk.answer(&request);
+                    self.to_hub.push_back(HubInput::Seat(request, verdict));
+                }
                 HubOutput::OpenZone(spec) => self.to_open.push_back(*spec),
                 HubOutput::DropZone(id) => drop(self.zones.remove(&id)),
                 HubOutput::Commit(batch) => self.store.submit(batch),

@@ -61,6 +61,7 @@ fn oversized() -> Vec<(&'static str, Bytes)> {
             name: "x".repeat(name),
             create: true,
             payload,
+            ticket: String::new(),
         })
     };
     let up = |body| encoded(&up_frame(1, body));

@@ -14,6 +14,7 @@ mod identity;
 mod natives;
 mod numbers;
 mod outside;
+mod seats;
 mod sessions;
 mod shutdown;
 mod streams;

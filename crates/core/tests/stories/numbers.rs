@@ -15,7 +15,7 @@ fn an_unknown_zone_is_refused_and_opens_nothing() {
         kind: kind.to_owned(),
         name: "nowhere".to_owned(),
         create,
-        payload: Bytes::new(),
+        ..Join::default()
     };
     desk.up("ann", up::Body::Join(join("plaza", false)));
     desk.up("ann", up::Body::Join(join("no such kind", true)));

@@ -43,6 +43,10 @@ impl Directory {
             Command::DescribeHost(host) => {
                 self.ask_host(now, ticket, host, HostInput::Describe { ticket });
             }
+            Command::FindHost(game) => {
+                let outcome = self.find_host(game);
+                self.answer(ticket, outcome);
+            }
             Command::DrainHost(host) => {
                 self.ask_host(now, ticket, host, HostInput::Drain { ticket });
             }

@@ -10,7 +10,7 @@ use rejoin_core::time::Time;
 use super::{Directory, DirectoryOutput};
 use crate::command::{Answer, Target};
 use crate::game::{GameView, Standing};
-use crate::host::HostView;
+use crate::host::{HostAddress, HostView};
 use crate::mark::{Mark, hit};
 use crate::print::Print;
 use crate::queue::QueueSpec;
@@ -150,6 +150,14 @@ impl Directory {
         let crew = self.crews.range((start, Bound::Unbounded)).take_while(|(of, _)| of == fleet);
         let hosts = crew.filter_map(|(_, id)| self.seen_hosts.get(id)).take(limit);
         Ok(Answer::Hosts(hosts.map(|host| HostView::clone(host)).collect()))
+    }
+
+    /// From the host's committed state: a host that is not ready yet has no port.
+    pub(super) fn find_host(&self, game: GameId) -> Result<Answer, Refusal> {
+        let game = self.games.get(&game).ok_or(Refusal::NotFound(What::Game))?;
+        let seen = self.seen_hosts.get(&game.host()).ok_or(Refusal::NotFound(What::Host))?;
+        let (address, port) = (seen.registration.address.clone(), seen.port);
+        Ok(Answer::Address(HostAddress { host: seen.id, address, port }))
     }
 
     pub(super) fn list_queues(&self) -> Answer {

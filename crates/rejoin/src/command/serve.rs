@@ -5,7 +5,8 @@ use std::net::SocketAddr;
 
 use rejoin::hub::HubConfig;
 use rejoin::server::{
-    AdminConfig, ServerBuilder, SightConfig, TcpConfig, Tls, TlsError, WebConfig, Webhook, relay,
+    AdminConfig, ApiConfig, ServerBuilder, SightConfig, TcpConfig, Tls, TlsError, WebConfig,
+    Webhook, relay,
 };
 use rejoin::store::Embedded;
 use rejoin_arena::Arena;
@@ -79,21 +80,16 @@ async fn serve(settings: &Settings) -> Result<(), Failure> {
         control = control::listen(data, store.snapshots());
         builder = builder.store(store);
     }
+    if settings.directory.enabled {
+        builder = builder.directory(settings.directory.config.clone());
+    }
     if let Some(admission) = &settings.admission {
         let hook = Webhook::new(&admission.url, admission.secret.as_deref());
         builder =
             builder.admission(hook.map_err(|error| Failure::new(format!("[admission]: {error}")))?);
     }
     let server = builder.start().map_err(|error| Failure::new(error.to_string()))?;
-    let web = WebConfig {
-        origins: settings.origins.clone(),
-        trusted_proxies: settings.trusted_proxies.clone(),
-        forwarded_header: settings.forwarded_header,
-        tls: tls.clone(),
-        page: Some(PAGE.replace("{address}", &players_at.to_string())),
-        pages: if has_arena { rejoin_arena::pages() } else { vec![rejoin_arena::closed_page()] },
-        ..WebConfig::default()
-    };
+    let web = web_config(settings, players_at, tls.clone());
     let operators = AdminConfig { hosts: settings.admin_hosts.clone(), ..AdminConfig::default() };
     let doors = [server.clone(), server.clone()];
     let [first, second] = doors;
@@ -137,6 +133,27 @@ async fn serve(settings: &Settings) -> Result<(), Failure> {
     }
     println!("stopped");
     Ok(())
+}
+
+fn web_config(settings: &Settings, players: SocketAddr, tls: Option<Tls>) -> WebConfig {
+    WebConfig {
+        origins: settings.origins.clone(),
+        trusted_proxies: settings.trusted_proxies.clone(),
+        forwarded_header: settings.forwarded_header,
+        tls,
+        page: Some(PAGE.replace("{address}", &players.to_string())),
+        pages: if settings.has_arena(players) {
+            rejoin_arena::pages()
+        } else {
+            vec![rejoin_arena::closed_page()]
+        },
+        api: Some(ApiConfig {
+            keys: settings.directory.keys.clone(),
+            open: settings.is_directory_open(players),
+            ..ApiConfig::default()
+        }),
+        ..WebConfig::default()
+    }
 }
 
 fn hub_config(settings: &Settings, players: SocketAddr) -> HubConfig {
@@ -226,6 +243,16 @@ fn greet(settings: &Settings, doors: (SocketAddr, Option<SocketAddr>), admin: So
     println!("  look at   {http}://{players}/     (what to type, in a browser)");
     if settings.guard.mode == GuardMode::Open {
         println!("  guard     open: no address has a ration");
+    }
+    if settings.directory.enabled {
+        let who = match settings.directory.keys.len() {
+            _ if settings.is_directory_open(players) => {
+                "no key is needed here with --dev".to_owned()
+            }
+            0 => "nobody yet: `rejoin key new` makes a key".to_owned(),
+            keys => format!("{keys} API keys"),
+        };
+        println!("  directory {http}://{players}/v1   ({who})");
     }
     println!("  operators http://{admin}/     (metrics, events, sessions, health)");
     if !admin.ip().is_loopback() {

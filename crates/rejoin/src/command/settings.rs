@@ -1,6 +1,7 @@
 //! The settings of `rejoin serve`: the command line goes before the environment, that before
 //! `rejoin.toml`, and that before the defaults. A key that is not known is refused by name and line.
 
+mod directory;
 mod doors;
 mod guard;
 mod zones;
@@ -15,6 +16,7 @@ use rejoin::server::relay::RelayConfig;
 use rejoin::server::{AddressBlock, Addresses, ForwardedHeader, Webhook};
 use serde::{Deserialize, Deserializer};
 
+use self::directory::{DirectoryFile, DirectorySettings};
 use self::doors::{TcpFile, TlsFile};
 pub(crate) use self::doors::{TcpSettings, TlsSettings};
 pub(crate) use self::guard::GuardMode;
@@ -61,6 +63,14 @@ pub(crate) struct ServeArguments {
     /// The settings file. [default: rejoin.toml, if there is one]
     #[arg(long, env = "REJOIN_CONFIG", value_name = "FILE")]
     config: Option<PathBuf>,
+    /// API keys of the directory, besides those of the settings file.
+    #[arg(
+        long,
+        env = "REJOIN_DIRECTORY_KEYS",
+        value_name = "ROLE:SHA256,…",
+        hide_env_values = true
+    )]
+    directory_keys: Option<String>,
     /// What is logged: a level, or `target=level` with commas. [default: info]
     #[arg(long, env = "REJOIN_LOG", value_name = "FILTER")]
     log: Option<String>,
@@ -87,6 +97,8 @@ struct File {
     trusted_proxies: Option<Vec<AddressBlock>>,
     forwarded_header: Option<HeaderName>,
     admission: Option<AdmissionFile>,
+    #[serde(default)]
+    directory: DirectoryFile,
     #[serde(default)]
     tcp: TcpFile,
     tls: Option<TlsFile>,
@@ -190,6 +202,7 @@ pub(crate) struct Settings {
     pub(crate) trusted_proxies: Vec<AddressBlock>,
     pub(crate) forwarded_header: ForwardedHeader,
     pub(crate) admission: Option<AdmissionFile>,
+    pub(crate) directory: DirectorySettings,
     /// None: there is no door for byte streams.
     pub(crate) tcp: Option<TcpSettings>,
     pub(crate) tls: TlsSettings,
@@ -228,6 +241,10 @@ impl ServeArguments {
                 HeaderName::Forwarded => ForwardedHeader::Forwarded,
             },
             admission: file.admission,
+            directory: file
+                .directory
+                .settings(self.directory_keys.as_deref())
+                .map_err(Failure::new)?,
             tcp: file.tcp.settings(self.tcp_listen),
             tls: doors::tls(file.tls, self.tls_dev),
             guard: file.guard.settings(self.guard),
@@ -242,6 +259,11 @@ impl Settings {
     /// Whether the arena is shown where players connect.
     pub(crate) fn has_arena(&self, players: SocketAddr) -> bool {
         self.demo || players.ip().is_loopback()
+    }
+
+    /// Whether the directory answers without an API key: for development on one's own machine.
+    pub(crate) fn is_directory_open(&self, players: SocketAddr) -> bool {
+        self.dev && players.ip().is_loopback()
     }
 }
 
@@ -288,6 +310,7 @@ impl fmt::Display for Settings {
                 writeln!(f, "# secret: set, not shown")?;
             }
         }
+        directory::show(&self.directory, f)?;
         doors::show(self.tcp, &self.tls, f)?;
         self.guard.show(f)?;
         writeln!(f, "\n[admin]\nlisten = \"{}\"", self.admin_listen)?;
@@ -352,6 +375,7 @@ mod tests {
         assert_eq!(file.log.addresses.map(Addresses::from), Some(settings.log_addresses));
         assert_eq!(file.zone.relay.config(false), Ok(settings.relay));
         assert_eq!(file.stop_within_s, Some(25));
+        assert_eq!(file.directory.settings(None), Ok(settings.directory));
         assert_eq!(file.guard.settings(None), settings.guard);
     }
 

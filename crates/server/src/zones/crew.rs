@@ -14,6 +14,7 @@ use rejoin_core::zone::{ZoneInput, ZoneMachine};
 
 use super::{Depth, ToThread};
 use crate::clock::Clock;
+use crate::lines::Calls;
 
 /// A zone and what waits for it.
 pub(super) struct Seat {
@@ -88,6 +89,7 @@ pub(super) struct Crew {
     pub(super) inbox: Receiver<ToThread>,
     pub(super) chance: Chance,
     pub(super) running: Option<Running>,
+    pub(super) calls: Arc<Calls>,
     /// Empty: the zone is out, because it runs.
     seats: BTreeMap<ZoneId, Option<Box<Seat>>>,
     alarms: BTreeSet<(Time, ZoneId)>,
@@ -96,11 +98,12 @@ pub(super) struct Crew {
 }
 
 impl Crew {
-    pub(super) fn new(inbox: Receiver<ToThread>, chance: Chance) -> Self {
+    pub(super) fn new(inbox: Receiver<ToThread>, chance: Chance, calls: Arc<Calls>) -> Self {
         Self {
             inbox,
             chance,
             running: None,
+            calls,
             seats: BTreeMap::new(),
             alarms: BTreeSet::new(),
             touched: VecDeque::new(),

@@ -17,6 +17,7 @@ use super::beat::Beat;
 use super::crew::{Crew, Running, Seat};
 use super::{Depth, Hung, Surroundings, ToThread, ZoneDoors};
 use crate::ledger::Entry;
+use crate::lines::Calls;
 use crate::logbook::Cause;
 
 /// Messages that are taken before the clock is looked at again, so that no flood stops time.
@@ -38,6 +39,7 @@ pub(super) struct Thread {
     pub(super) doors: ZoneDoors,
     pub(super) beat: Arc<Beat>,
     pub(super) hung: Hung,
+    pub(super) calls: Arc<Calls>,
 }
 
 impl Thread {
@@ -51,6 +53,7 @@ impl Thread {
 
     /// Takes what waits and lets each zone hear it. None: the thread ends.
     fn turn(&self, mut crew: Box<Crew>) -> Option<Box<Crew>> {
+        self.calls.ring();
         let mut next = crew.wait(self.around.clock)?;
         let mut more = BATCH_MAX;
         let mut is_stopping = false;
@@ -217,7 +220,7 @@ impl Thread {
         while let Some(output) = seat.machine.next_output() {
             match output {
                 ZoneOutput::Send { link, frame, .. } => {
-                    self.around.lines.send(link.connection, frame);
+                    self.around.lines.send_later(link.connection, frame, &self.calls);
                 }
                 ZoneOutput::Native { session, delivery } => {
                     self.around.natives.tell(session, delivery);

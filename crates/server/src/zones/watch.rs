@@ -76,12 +76,14 @@ impl Watch {
         crew: Box<Crew>,
     ) -> Result<Lane, (std::io::Error, Option<Box<Crew>>)> {
         let beat = Arc::new(Beat::default());
+        let calls = crew.calls.clone();
         beat.park(crew);
         let thread = Thread {
             around: self.around.clone(),
             doors: self.doors.clone(),
             beat: beat.clone(),
             hung: self.hung.clone(),
+            calls,
         };
         let builder = std::thread::Builder::new().name(format!("rejoin-zone-{index}"));
         match builder.spawn(move || thread.run()) {
@@ -105,6 +107,7 @@ impl Watch {
         let beat = self.lanes.lock()[index].beat.clone();
         let Some((mut crew, culprit)) = beat.write_off(self.around.clock.now()) else { return };
         let Some(stuck) = crew.running.take() else { return };
+        crew.calls.ring();
         drop(crew.remove(stuck.zone));
         if !self.hung.one_more() {
             return self.close(index, &crew, &stuck);

@@ -179,6 +179,10 @@ pub struct Join {
     pub create: bool,
     #[prost(bytes = "bytes", tag = "4")]
     pub payload: ::prost::bytes::Bytes,
+    /// The seat that lets the player into a zone that runs a Game; empty for all others. The zone is
+    /// then named by the Game: its fleet is the kind, its id the name, and `create` says nothing.
+    #[prost(string, tag = "5")]
+    pub ticket: ::prost::alloc::string::String,
 }
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Part {}
@@ -728,6 +732,13 @@ pub enum RefusalCode {
     BadPayload = 10,
     UnknownCall = 11,
     CreateDenied = 12,
+    SeatRequired = 13,
+    SeatUnknown = 14,
+    SeatNotYours = 15,
+    SeatOver = 16,
+    SeatTaken = 17,
+    GameOver = 18,
+    SeatsUnavailable = 19,
 }
 impl RefusalCode {
     /// String value of the enum field names used in the ProtoBuf definition.
@@ -749,6 +760,13 @@ impl RefusalCode {
             Self::BadPayload => "REFUSAL_CODE_BAD_PAYLOAD",
             Self::UnknownCall => "REFUSAL_CODE_UNKNOWN_CALL",
             Self::CreateDenied => "REFUSAL_CODE_CREATE_DENIED",
+            Self::SeatRequired => "REFUSAL_CODE_SEAT_REQUIRED",
+            Self::SeatUnknown => "REFUSAL_CODE_SEAT_UNKNOWN",
+            Self::SeatNotYours => "REFUSAL_CODE_SEAT_NOT_YOURS",
+            Self::SeatOver => "REFUSAL_CODE_SEAT_OVER",
+            Self::SeatTaken => "REFUSAL_CODE_SEAT_TAKEN",
+            Self::GameOver => "REFUSAL_CODE_GAME_OVER",
+            Self::SeatsUnavailable => "REFUSAL_CODE_SEATS_UNAVAILABLE",
         }
     }
     /// Creates an enum from field names used in the ProtoBuf definition.
@@ -767,6 +785,13 @@ impl RefusalCode {
             "REFUSAL_CODE_BAD_PAYLOAD" => Some(Self::BadPayload),
             "REFUSAL_CODE_UNKNOWN_CALL" => Some(Self::UnknownCall),
             "REFUSAL_CODE_CREATE_DENIED" => Some(Self::CreateDenied),
+            "REFUSAL_CODE_SEAT_REQUIRED" => Some(Self::SeatRequired),
+            "REFUSAL_CODE_SEAT_UNKNOWN" => Some(Self::SeatUnknown),
+            "REFUSAL_CODE_SEAT_NOT_YOURS" => Some(Self::SeatNotYours),
+            "REFUSAL_CODE_SEAT_OVER" => Some(Self::SeatOver),
+            "REFUSAL_CODE_SEAT_TAKEN" => Some(Self::SeatTaken),
+            "REFUSAL_CODE_GAME_OVER" => Some(Self::GameOver),
+            "REFUSAL_CODE_SEATS_UNAVAILABLE" => Some(Self::SeatsUnavailable),
             _ => None,
         }
     }
@@ -786,6 +811,7 @@ pub enum PartCause {
     Left = 8,
     Lost = 9,
     SessionEnded = 10,
+    SeatLost = 11,
 }
 impl PartCause {
     /// String value of the enum field names used in the ProtoBuf definition.
@@ -805,6 +831,7 @@ impl PartCause {
             Self::Left => "PART_CAUSE_LEFT",
             Self::Lost => "PART_CAUSE_LOST",
             Self::SessionEnded => "PART_CAUSE_SESSION_ENDED",
+            Self::SeatLost => "PART_CAUSE_SEAT_LOST",
         }
     }
     /// Creates an enum from field names used in the ProtoBuf definition.
@@ -821,6 +848,7 @@ impl PartCause {
             "PART_CAUSE_LEFT" => Some(Self::Left),
             "PART_CAUSE_LOST" => Some(Self::Lost),
             "PART_CAUSE_SESSION_ENDED" => Some(Self::SessionEnded),
+            "PART_CAUSE_SEAT_LOST" => Some(Self::SeatLost),
             _ => None,
         }
     }

@@ -1535,6 +1535,9 @@ impl serde::Serialize for Join {
         if !self.payload.is_empty() {
             len += 1;
         }
+        if !self.ticket.is_empty() {
+            len += 1;
+        }
         let mut struct_ser = serializer.serialize_struct("rejoin.v1.Join", len)?;
         if !self.kind.is_empty() {
             struct_ser.serialize_field("kind", &self.kind)?;
@@ -1550,6 +1553,9 @@ impl serde::Serialize for Join {
             #[allow(clippy::needless_borrows_for_generic_args)]
             struct_ser.serialize_field("payload", pbjson::private::base64::encode(&self.payload).as_str())?;
         }
+        if !self.ticket.is_empty() {
+            struct_ser.serialize_field("ticket", &self.ticket)?;
+        }
         struct_ser.end()
     }
 }
@@ -1564,6 +1570,7 @@ impl<'de> serde::Deserialize<'de> for Join {
             "name",
             "create",
             "payload",
+            "ticket",
         ];
 
         #[allow(clippy::enum_variant_names)]
@@ -1572,6 +1579,7 @@ impl<'de> serde::Deserialize<'de> for Join {
             Name,
             Create,
             Payload,
+            Ticket,
             __SkipField__,
         }
         impl<'de> serde::Deserialize<'de> for GeneratedField {
@@ -1598,6 +1606,7 @@ impl<'de> serde::Deserialize<'de> for Join {
                             "name" => Ok(GeneratedField::Name),
                             "create" => Ok(GeneratedField::Create),
                             "payload" => Ok(GeneratedField::Payload),
+                            "ticket" => Ok(GeneratedField::Ticket),
                             _ => Ok(GeneratedField::__SkipField__),
                         }
                     }
@@ -1621,6 +1630,7 @@ impl<'de> serde::Deserialize<'de> for Join {
                 let mut name__ = None;
                 let mut create__ = None;
                 let mut payload__ = None;
+                let mut ticket__ = None;
                 while let Some(k) = map_.next_key()? {
                     match k {
                         GeneratedField::Kind => {
@@ -1649,6 +1659,12 @@ impl<'de> serde::Deserialize<'de> for Join {
                                 Some(map_.next_value::<::pbjson::private::BytesDeserialize<_>>()?.0)
                             ;
                         }
+                        GeneratedField::Ticket => {
+                            if ticket__.is_some() {
+                                return Err(serde::de::Error::duplicate_field("ticket"));
+                            }
+                            ticket__ = Some(map_.next_value()?);
+                        }
                         GeneratedField::__SkipField__ => {
                             let _ = map_.next_value::<serde::de::IgnoredAny>()?;
                         }
@@ -1659,6 +1675,7 @@ impl<'de> serde::Deserialize<'de> for Join {
                     name: name__.unwrap_or_default(),
                     create: create__.unwrap_or_default(),
                     payload: payload__.unwrap_or_default(),
+                    ticket: ticket__.unwrap_or_default(),
                 })
             }
         }
@@ -2898,6 +2915,7 @@ impl serde::Serialize for PartCause {
             Self::Left => "PART_CAUSE_LEFT",
             Self::Lost => "PART_CAUSE_LOST",
             Self::SessionEnded => "PART_CAUSE_SESSION_ENDED",
+            Self::SeatLost => "PART_CAUSE_SEAT_LOST",
         };
         serializer.serialize_str(variant)
     }
@@ -2920,6 +2938,7 @@ impl<'de> serde::Deserialize<'de> for PartCause {
             "PART_CAUSE_LEFT",
             "PART_CAUSE_LOST",
             "PART_CAUSE_SESSION_ENDED",
+            "PART_CAUSE_SEAT_LOST",
         ];
 
         struct GeneratedVisitor;
@@ -2971,6 +2990,7 @@ impl<'de> serde::Deserialize<'de> for PartCause {
                     "PART_CAUSE_LEFT" => Ok(PartCause::Left),
                     "PART_CAUSE_LOST" => Ok(PartCause::Lost),
                     "PART_CAUSE_SESSION_ENDED" => Ok(PartCause::SessionEnded),
+                    "PART_CAUSE_SEAT_LOST" => Ok(PartCause::SeatLost),
                     _ => Ok(PartCause::default()),
                 }
             }
@@ -3623,6 +3643,13 @@ impl serde::Serialize for RefusalCode {
             Self::BadPayload => "REFUSAL_CODE_BAD_PAYLOAD",
             Self::UnknownCall => "REFUSAL_CODE_UNKNOWN_CALL",
             Self::CreateDenied => "REFUSAL_CODE_CREATE_DENIED",
+            Self::SeatRequired => "REFUSAL_CODE_SEAT_REQUIRED",
+            Self::SeatUnknown => "REFUSAL_CODE_SEAT_UNKNOWN",
+            Self::SeatNotYours => "REFUSAL_CODE_SEAT_NOT_YOURS",
+            Self::SeatOver => "REFUSAL_CODE_SEAT_OVER",
+            Self::SeatTaken => "REFUSAL_CODE_SEAT_TAKEN",
+            Self::GameOver => "REFUSAL_CODE_GAME_OVER",
+            Self::SeatsUnavailable => "REFUSAL_CODE_SEATS_UNAVAILABLE",
         };
         serializer.serialize_str(variant)
     }
@@ -3647,6 +3674,13 @@ impl<'de> serde::Deserialize<'de> for RefusalCode {
             "REFUSAL_CODE_BAD_PAYLOAD",
             "REFUSAL_CODE_UNKNOWN_CALL",
             "REFUSAL_CODE_CREATE_DENIED",
+            "REFUSAL_CODE_SEAT_REQUIRED",
+            "REFUSAL_CODE_SEAT_UNKNOWN",
+            "REFUSAL_CODE_SEAT_NOT_YOURS",
+            "REFUSAL_CODE_SEAT_OVER",
+            "REFUSAL_CODE_SEAT_TAKEN",
+            "REFUSAL_CODE_GAME_OVER",
+            "REFUSAL_CODE_SEATS_UNAVAILABLE",
         ];
 
         struct GeneratedVisitor;
@@ -3700,6 +3734,13 @@ impl<'de> serde::Deserialize<'de> for RefusalCode {
                     "REFUSAL_CODE_BAD_PAYLOAD" => Ok(RefusalCode::BadPayload),
                     "REFUSAL_CODE_UNKNOWN_CALL" => Ok(RefusalCode::UnknownCall),
                     "REFUSAL_CODE_CREATE_DENIED" => Ok(RefusalCode::CreateDenied),
+                    "REFUSAL_CODE_SEAT_REQUIRED" => Ok(RefusalCode::SeatRequired),
+                    "REFUSAL_CODE_SEAT_UNKNOWN" => Ok(RefusalCode::SeatUnknown),
+                    "REFUSAL_CODE_SEAT_NOT_YOURS" => Ok(RefusalCode::SeatNotYours),
+                    "REFUSAL_CODE_SEAT_OVER" => Ok(RefusalCode::SeatOver),
+                    "REFUSAL_CODE_SEAT_TAKEN" => Ok(RefusalCode::SeatTaken),
+                    "REFUSAL_CODE_GAME_OVER" => Ok(RefusalCode::GameOver),
+                    "REFUSAL_CODE_SEATS_UNAVAILABLE" => Ok(RefusalCode::SeatsUnavailable),
                     _ => Ok(RefusalCode::default()),
                 }
             }

@@ -123,6 +123,13 @@ fn ups() -> impl Iterator<Item = (&'static str, u64, up::Body)> {
         name: "größe-東京-🎮".into(),
         create: true,
         payload: bytes(b"red"),
+        ticket: String::new(),
+    };
+    let seated = Join {
+        kind: "arena".into(),
+        name: "00112233445566778899aabbccddeeff".into(),
+        ticket: "ffeeddccbbaa99887766554433221100".into(),
+        ..Join::default()
     };
     [
         ("up_message", 1, up::Body::Message(message())),
@@ -137,6 +144,7 @@ fn ups() -> impl Iterator<Item = (&'static str, u64, up::Body)> {
         ("up_answer_zero", 6, up::Body::Answer(Answer::default())),
         ("up_join", 7, up::Body::Join(join)),
         ("up_join_zero", 8, up::Body::Join(Join::default())),
+        ("up_join_ticket", 11, up::Body::Join(seated)),
         ("up_part", 9, up::Body::Part(Part {})),
         ("up_bye", 10, up::Body::Bye(Bye {})),
     ]

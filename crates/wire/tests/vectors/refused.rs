@@ -101,6 +101,7 @@ fn client_frames() -> Vec<(&'static str, Client, &'static str)> {
         let join = Join { kind: words(kind), name: words(name), ..Default::default() };
         up(1, Some(up::Body::Join(join)))
     };
+    let ticket = Join { ticket: words(129), ..Default::default() };
     let secret = Some(login::Identity::Secret(zeroes(33)));
     let message = Message { key: words(65), ..Default::default() };
     vec![
@@ -136,6 +137,7 @@ fn client_frames() -> Vec<(&'static str, Client, &'static str)> {
         ("key_too_long", up(1, Some(up::Body::Message(message))), "too_large"),
         ("zone_kind_too_long", join(65, 1), "too_large"),
         ("zone_name_too_long", join(1, 129), "too_large"),
+        ("ticket_too_long", up(1, Some(up::Body::Join(ticket))), "too_large"),
     ]
 }
 

@@ -166,6 +166,12 @@ fn act(client: &mut Client, now: Time, encoding: Encoding, input: &Value) -> Opt
     };
     let payload = |key: &str| given.get(key).map_or("", text).to_owned();
     let sent = match word {
+        "join" if given.get("ticket").is_some() => client.join_game(
+            payload("kind"),
+            payload("name"),
+            payload("ticket"),
+            payload("payload"),
+        ),
         "join" => {
             let create = given["create"].as_bool().unwrap_or(false);
             client.join(payload("kind"), payload("name"), create, payload("payload"))

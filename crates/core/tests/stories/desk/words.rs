@@ -284,6 +284,7 @@ pub fn join(kind: &str, name: &str, payload: &str) -> up::Body {
         name: name.to_owned(),
         create: true,
         payload: Bytes::copy_from_slice(payload.as_bytes()),
+        ticket: String::new(),
     })
 }
 

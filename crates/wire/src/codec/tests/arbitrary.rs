@@ -99,9 +99,11 @@ fn up() -> impl Strategy<Value = Up> {
         message().prop_map(up::Body::Message),
         (number(), payload())
             .prop_map(|(call, payload)| up::Body::Answer(Answer { call, payload })),
-        (text(), text(), any::<bool>(), payload()).prop_map(|(kind, name, create, payload)| {
-            up::Body::Join(Join { kind, name, create, payload })
-        }),
+        (text(), text(), any::<bool>(), payload(), text()).prop_map(
+            |(kind, name, create, payload, ticket)| {
+                up::Body::Join(Join { kind, name, create, payload, ticket })
+            }
+        ),
         Just(up::Body::Part(Part {})),
         Just(up::Body::Bye(Bye {})),
     ];
@@ -112,7 +114,7 @@ fn down() -> impl Strategy<Value = Down> {
     let body = prop_oneof![
         message().prop_map(down::Body::Message),
         (number(), payload()).prop_map(|(to, payload)| down::Body::Reply(Reply { to, payload })),
-        (number(), 0..=12, text(), number()).prop_map(|(to, code, text, leg)| {
+        (number(), 0..=19, text(), number()).prop_map(|(to, code, text, leg)| {
             down::Body::Refused(Refused { to, code, text, leg })
         }),
         (number(), payload(), any::<u32>()).prop_map(|(call, payload, deadline_ms)| {
@@ -124,7 +126,7 @@ fn down() -> impl Strategy<Value = Down> {
                 down::Body::Joined(Joined { leg, zone, to, payload, latest, hold_ms })
             }
         ),
-        (number(), 0..=10, text(), number()).prop_map(|(leg, cause, text, to)| {
+        (number(), 0..=11, text(), number()).prop_map(|(leg, cause, text, to)| {
             down::Body::Parted(Parted { leg, cause, text, to })
         }),
     ];

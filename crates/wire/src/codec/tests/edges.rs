@@ -216,6 +216,9 @@ fn what_a_client_sends() {
     client_edge("join.name", 128, |len| {
         up(up::Body::Join(Join { name: words(len), ..Default::default() }))
     });
+    client_edge("join.ticket", 128, |len| {
+        up(up::Body::Join(Join { ticket: words(len), ..Default::default() }))
+    });
     client_edge("join.payload", max, |len| {
         up(up::Body::Join(Join { payload: zeroes(len), ..Default::default() }))
     });

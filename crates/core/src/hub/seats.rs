@@ -1,0 +1,305 @@
+//! The seat gate. A zone that runs a Game admits nobody without a seat: the directory is asked first,
+//! told when the session is in, and told when its stay is over. Whoever cannot be asked has said no.
+//!
+//! What the directory does not know yet is kept with the session. A session that has ended stays until
+//! the directory has heard of its seat: the source forgets last.
+
+use rejoin_wire::v1::{PartCause, RefusalCode};
+
+use super::commit::After;
+use super::deadline::Alarm;
+use super::{Hub, HubOutput};
+use crate::exchange::{ToZone, ZoneName};
+use crate::id::{GameId, SeatId, SessionId, ZoneId};
+use crate::mark::{Mark, hit};
+use crate::planted::{Bug, is_armed};
+use crate::seat::{SeatAsk, SeatRefusal, SeatRequest, SeatStep, Seating};
+use crate::session::Place;
+use crate::time::Time;
+
+/// Seats of one session that the directory still has to hear of. A session that would have more is
+/// refused: it joins and leaves faster than the directory can follow.
+const SEATS_MAX: usize = 8;
+
+impl Hub {
+    /// The zones that run Games, open or being opened.
+    pub fn games(&self) -> impl Iterator<Item = (GameId, &ZoneName)> {
+        let seated = self.zones.values().filter(|zone| zone.seated);
+        seated.filter_map(|zone| Some((GameId::from_hex(&zone.name.name)?, &zone.name)))
+    }
+
+    /// Opens the zone of a Game, unless it is open. Its name is the Game's id.
+    pub(crate) fn open_game(&mut self, name: ZoneName) -> Result<ZoneId, RefusalCode> {
+        let id = ZoneId::of(&name.kind, &name.name);
+        match self.zones.get(&id) {
+            Some(zone) if zone.seated => return Ok(id),
+            // Somebody opened a zone of that name, and others may be in it without a seat.
+            Some(_) => return Err(RefusalCode::CreateDenied),
+            None => {}
+        }
+        if !self.config.kinds.contains_key(&name.kind) || GameId::from_hex(&name.name).is_none() {
+            return Err(RefusalCode::UnknownZone);
+        }
+        if self.zones.len() >= self.config.zones_max {
+            return Err(RefusalCode::CreateDenied);
+        }
+        self.open_zone(name, None, false, true);
+        Ok(id)
+    }
+
+    /// The seat that a join shows, if its zone wants one.
+    pub(crate) fn seat_shown(
+        &self,
+        id: SessionId,
+        zone: ZoneId,
+        ticket: &str,
+    ) -> Result<Option<(GameId, SeatId)>, RefusalCode> {
+        let Some(info) = self.zones.get(&zone) else { return Err(RefusalCode::UnknownZone) };
+        match (info.seated, ticket) {
+            (false, "") => return Ok(None),
+            (true, "") => {
+                hit(Mark::SeatRequired);
+                return Err(RefusalCode::SeatRequired);
+            }
+            (false, _) => return Err(RefusalCode::SeatUnknown),
+            (true, _) => {}
+        }
+        let open = self.sessions.get(&id).map_or(0, |session| session.seats.len());
+        if open >= SEATS_MAX {
+            return Err(RefusalCode::SeatsUnavailable);
+        }
+        match (GameId::from_hex(&info.name.name), SeatId::from_hex(ticket)) {
+            (Some(game), Some(seat)) => Ok(Some((game, seat))),
+            _ => Err(RefusalCode::SeatUnknown),
+        }
+    }
+
+    /// Whether a join has to wait for the directory.
+    pub(crate) fn awaits_seat(&self, id: SessionId, stay: u32) -> bool {
+        let seats = self.sessions.get(&id).map_or(&[][..], |session| &session.seats);
+        seats.iter().any(|seat| seat.stay == stay && seat.wanted() == Some(SeatAsk::Claim))
+    }
+
+    /// Asks the directory whatever it has not been asked yet.
+    pub(crate) fn ask_seats(&mut self, now: Time, id: SessionId) {
+        let Some(session) = self.sessions.get_mut(&id) else { return };
+        let player = session.player;
+        let mut requests = Vec::new();
+        for seating in session.seats.iter_mut().filter(|seating| seating.asked_at.is_none()) {
+            let Some(ask) = seating.wanted() else { continue };
+            seating.asked_at = Some(now);
+            let Seating { game, seat, stay, .. } = *seating;
+            requests.push(SeatRequest { session: id, stay, player, game, seat, ask });
+        }
+        if requests.is_empty() {
+            return;
+        }
+        self.out.extend(requests.into_iter().map(HubOutput::Seat));
+        self.alarms.set(now, self.config.seat_limit, Alarm::Seats(id));
+    }
+
+    /// What a crash left open is asked again.
+    pub(crate) fn ask_seats_again(&mut self, id: SessionId) {
+        let Some(session) = self.sessions.get(&id) else { return };
+        for seating in &session.seats {
+            match seating.step {
+                SeatStep::Claiming => hit(Mark::SeatClaimRedriven),
+                SeatStep::Confirming => hit(Mark::SeatConfirmRedriven),
+                SeatStep::Active => hit(Mark::SeatRecovered),
+                SeatStep::Abandoning | SeatStep::Completing => hit(Mark::SeatEndRedriven),
+            }
+        }
+        if !session.seats.is_empty() {
+            self.after(id, After::Seats);
+        }
+    }
+
+    /// What the directory has not answered in time is asked again; a join does not wait longer.
+    pub(crate) fn seats_due(&mut self, now: Time, id: SessionId) {
+        let limit = self.config.seat_limit;
+        let Some(session) = self.sessions.get_mut(&id) else { return };
+        let mut unanswered = None;
+        let mut is_early = false;
+        for seating in &mut session.seats {
+            match seating.asked_at {
+                Some(at) if now.since(at) < limit => is_early = true,
+                Some(_) if seating.step == SeatStep::Claiming => unanswered = Some(seating.stay),
+                _ => seating.asked_at = None,
+            }
+        }
+        if is_early {
+            self.alarms.set(now, limit, Alarm::Seats(id));
+        }
+        if let Some(stay) = unanswered {
+            hit(Mark::SeatUnanswered);
+            self.refuse_seat(now, id, stay, SeatRefusal::Unavailable);
+        }
+        self.ask_seats(now, id);
+    }
+
+    /// The directory's word.
+    pub(crate) fn seat_answered(
+        &mut self,
+        now: Time,
+        request: SeatRequest,
+        verdict: Result<(), SeatRefusal>,
+    ) {
+        let SeatRequest { session: id, stay, ask, .. } = request;
+        let Some(session) = self.sessions.get_mut(&id) else { return };
+        let asked = |seating: &&mut Seating| {
+            seating.stay == stay && seating.asked_at.is_some() && seating.wanted() == Some(ask)
+        };
+        let Some(seating) = session.seats.iter_mut().find(asked) else {
+            return hit(Mark::StaleIgnored);
+        };
+        seating.asked_at = None;
+        match (seating.step, verdict) {
+            (SeatStep::Claiming, Ok(())) => {
+                hit(Mark::SeatClaimed);
+                seating.is_claimed = true;
+                self.ask_zone(now, id, stay);
+            }
+            (SeatStep::Claiming, Err(refusal)) => self.refuse_seat(now, id, stay, refusal),
+            (_, Err(SeatRefusal::Unavailable)) => {
+                self.alarms.set(now, self.config.retry_after, Alarm::Seats(id));
+            }
+            (SeatStep::Confirming, Ok(())) if ask == SeatAsk::Confirm => {
+                hit(Mark::SeatConfirmed);
+                seating.step = SeatStep::Active;
+                self.touch(id);
+            }
+            (SeatStep::Confirming, Ok(())) => {
+                hit(Mark::SeatReclaimed);
+                seating.is_claimed = true;
+                self.ask_seats(now, id);
+            }
+            // The claim ran out while the zone was slow: perhaps nobody has taken the seat since.
+            (SeatStep::Confirming, Err(SeatRefusal::NotClaimed)) if ask == SeatAsk::Confirm => {
+                seating.is_claimed = false;
+                self.ask_seats(now, id);
+            }
+            (SeatStep::Confirming, Err(_)) => self.lose_seat(id, stay),
+            // Whatever it said, it has nothing of this stay any more.
+            (step, _) => {
+                hit(match step {
+                    SeatStep::Completing => Mark::SeatCompleted,
+                    _ => Mark::SeatAbandoned,
+                });
+                self.forget_seat(now, id, stay);
+            }
+        }
+    }
+
+    fn forget_seat(&mut self, now: Time, id: SessionId, stay: u32) {
+        let Some(session) = self.sessions.get_mut(&id) else { return };
+        session.seats.retain(|seating| seating.stay != stay);
+        let is_over = session.ending.is_some() && session.place == Place::Nowhere;
+        if is_over && session.seats.is_empty() {
+            self.finish_end(now, id, Vec::new());
+        } else {
+            self.touch(id);
+        }
+    }
+
+    /// The seat does not let in: only who showed it is told.
+    fn refuse_seat(&mut self, now: Time, id: SessionId, stay: u32, refusal: SeatRefusal) {
+        hit(Mark::SeatRefused);
+        let Some(session) = self.sessions.get_mut(&id) else { return };
+        let Place::Joining(joining) = &session.place else { return };
+        let zone = joining.zone;
+        let code = match refusal {
+            SeatRefusal::Unknown => RefusalCode::SeatUnknown,
+            SeatRefusal::NotYours => RefusalCode::SeatNotYours,
+            SeatRefusal::Over => RefusalCode::SeatOver,
+            SeatRefusal::Taken => RefusalCode::SeatTaken,
+            SeatRefusal::GameOver => RefusalCode::GameOver,
+            SeatRefusal::NotClaimed | SeatRefusal::Unavailable => RefusalCode::SeatsUnavailable,
+        };
+        if refusal != SeatRefusal::Unavailable {
+            // There is no claim that could be given back.
+            session.seats.retain(|seating| seating.stay != stay);
+        }
+        self.join_refused(now, id, (zone, stay), code, String::new());
+        // The zone was not asked: nothing can come back from there.
+        self.forgotten(now, zone, id, stay);
+    }
+
+    /// The seat is somebody else's by now, or its Game is over: the member must go.
+    fn lose_seat(&mut self, id: SessionId, stay: u32) {
+        hit(Mark::SeatLost);
+        let Some(session) = self.sessions.get_mut(&id) else { return };
+        session.seats.retain(|seating| seating.stay != stay);
+        let zone = session.zone();
+        self.touch(id);
+        if let Some(zone) = zone {
+            let cause = PartCause::SeatLost;
+            self.after(id, After::Zone(zone, ToZone::Part { session: id, stay, cause }));
+        }
+    }
+
+    /// Whether a member of a zone that runs a Game has no seat there.
+    pub(crate) fn lacks_seat(&self, id: SessionId, zone: ZoneId) -> bool {
+        let seated = self.zones.get(&zone).is_some_and(|info| info.seated);
+        seated
+            && self.sessions.get(&id).is_some_and(|session| {
+                !session.seats.iter().any(|s| s.stay == session.leg.stay && s.is_open())
+            })
+    }
+
+    /// The zone has admitted: the directory is told once that is kept.
+    pub(crate) fn confirm_seat(&mut self, id: SessionId, stay: u32) {
+        let Some(session) = self.sessions.get_mut(&id) else { return };
+        let claiming = |s: &&mut Seating| s.stay == stay && s.step == SeatStep::Claiming;
+        if let Some(seating) = session.seats.iter_mut().find(claiming) {
+            seating.let_go(SeatStep::Confirming);
+            seating.is_claimed = true;
+            self.touch(id);
+            self.after(id, After::Seats);
+        }
+    }
+
+    /// The open stay is over, or will not begin: the directory is told once that is kept.
+    pub(crate) fn let_seats_go(&mut self, now: Time, id: SessionId) {
+        let Some(session) = self.sessions.get_mut(&id) else { return };
+        let mut is_any = false;
+        for seating in session.seats.iter_mut().filter(|seating| seating.is_open()) {
+            is_any = true;
+            seating.let_go(match seating.step {
+                SeatStep::Claiming => SeatStep::Abandoning,
+                _ => SeatStep::Completing,
+            });
+        }
+        if is_any && is_armed(Bug::SeatNotFreed) {
+            return session.seats.clear();
+        }
+        if is_any {
+            self.touch(id);
+            if is_armed(Bug::SeatFreedEarly) {
+                return self.ask_seats(now, id);
+            }
+            self.after(id, After::Seats);
+        }
+    }
+
+    /// A session that has ended waits for the directory: whether it has to.
+    pub(crate) fn lingers(&mut self, now: Time, id: SessionId, last: &mut Vec<After>) -> bool {
+        self.let_seats_go(now, id);
+        let Some(session) = self.sessions.get_mut(&id) else { return false };
+        if session.seats.is_empty() {
+            return false;
+        }
+        hit(Mark::SeatLingered);
+        let is_somewhere = session.place != Place::Nowhere;
+        session.outbox.clear();
+        session.outbox_dirty = true;
+        if is_somewhere {
+            self.open_own_leg(id);
+        }
+        self.touch(id);
+        for effect in last.drain(..) {
+            self.after(id, effect);
+        }
+        self.after(id, After::Seats);
+        true
+    }
+}

@@ -1,0 +1,233 @@
+//! Games: made, looked up, changed, ended, listed and searched for.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use axum::Extension;
+use axum::extract::State;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use rejoin_core::id::GameId;
+use rejoin_directory::game::{GameChange, GameSpec, GameView};
+use rejoin_directory::host::HostAddress;
+use rejoin_directory::search::SearchRequest;
+use rejoin_directory::{Answer, Command, Refusal};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::guard::Caller;
+use super::problem::Problem;
+use super::request::{Data, Json, Names, NoBody, NoParameters, Parameters, target};
+use super::{Api, shape, unexpected};
+
+/// Games or hosts of a page, if nothing else is said.
+pub(super) const PAGE: usize = 20;
+
+/// What a Game is asked to be.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct NewGame {
+    fleet: Option<String>,
+    alias: Option<String>,
+    #[serde(default)]
+    location: String,
+    #[serde(default)]
+    key: String,
+    #[serde(default)]
+    name: String,
+    #[serde(default)]
+    properties: BTreeMap<String, String>,
+    #[serde(default)]
+    data: Data,
+    capacity: u32,
+    #[serde(default = "yes")]
+    accepts: bool,
+    #[serde(default = "yes")]
+    visible: bool,
+    #[serde(default)]
+    creator: String,
+    #[serde(default = "yes")]
+    ends_when_empty: bool,
+}
+
+/// What a policy is if nothing is said.
+pub(super) fn yes() -> bool {
+    true
+}
+
+pub(super) async fn create(
+    State(api): State<Api>,
+    Extension(caller): Extension<Caller>,
+    Parameters(NoParameters {}): Parameters<NoParameters>,
+    Json(new): Json<NewGame>,
+) -> Result<Response, Problem> {
+    let target = target(new.fleet, new.alias)?;
+    let spec = GameSpec {
+        fleet: String::new(),
+        location: new.location,
+        key: new.key,
+        name: new.name,
+        properties: new.properties,
+        data: new.data.0,
+        capacity: new.capacity,
+        accepts: new.accepts,
+        visible: new.visible,
+        creator: new.creator,
+        ends_when_empty: new.ends_when_empty,
+    };
+    match api.ask(Command::Create { target, spec }).await? {
+        Answer::Game(game) => {
+            let place = HeaderValue::from_str(&format!("/v1/games/{}", game.id));
+            let mut response =
+                (StatusCode::CREATED, shown(&api, &game, caller).await).into_response();
+            response.headers_mut().extend(place.map(|place| (header::LOCATION, place)));
+            Ok(response)
+        }
+        other => Err(unexpected(&other)),
+    }
+}
+
+pub(super) async fn describe(
+    State(api): State<Api>,
+    Extension(caller): Extension<Caller>,
+    names: Names,
+) -> Result<Response, Problem> {
+    show(&api, caller, Command::DescribeGame(names.game()?), StatusCode::OK).await
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Change {
+    name: Option<String>,
+    capacity: Option<u32>,
+    accepts: Option<bool>,
+    visible: Option<bool>,
+    #[serde(default)]
+    properties: BTreeMap<String, String>,
+}
+
+pub(super) async fn update(
+    State(api): State<Api>,
+    Extension(caller): Extension<Caller>,
+    names: Names,
+    Json(change): Json<Change>,
+) -> Result<Response, Problem> {
+    let change = GameChange {
+        name: change.name,
+        capacity: change.capacity,
+        accepts: change.accepts,
+        visible: change.visible,
+        properties: change.properties,
+    };
+    let command = Command::Update { game: names.game()?, change };
+    show(&api, caller, command, StatusCode::OK).await
+}
+
+pub(super) async fn terminate(
+    State(api): State<Api>,
+    Extension(caller): Extension<Caller>,
+    names: Names,
+    NoBody: NoBody,
+) -> Result<Response, Problem> {
+    show(&api, caller, Command::Terminate(names.game()?), StatusCode::ACCEPTED).await
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Listed {
+    pub(super) fleet: Option<String>,
+    pub(super) alias: Option<String>,
+    pub(super) after: Option<String>,
+    pub(super) limit: Option<usize>,
+}
+
+pub(super) async fn list(
+    State(api): State<Api>,
+    Extension(caller): Extension<Caller>,
+    Parameters(asked): Parameters<Listed>,
+) -> Result<Response, Problem> {
+    let limit = asked.limit.unwrap_or(PAGE);
+    let after = asked.after.map(|id| GameId::from_hex(&id).ok_or_else(wrong_after)).transpose()?;
+    let target = target(asked.fleet, asked.alias)?;
+    match api.ask(Command::ListGames { target, after, limit }).await? {
+        Answer::Games(games) => {
+            let next =
+                games.last().filter(|_| games.len() >= limit).map(|game| game.id.to_string());
+            Ok(axum::Json(json!({"games": all(&games, caller), "next": next})).into_response())
+        }
+        other => Err(unexpected(&other)),
+    }
+}
+
+/// What `after` must be.
+pub(super) fn wrong_after() -> Problem {
+    Refusal::Invalid { field: "after", must: "the last id of the page before" }.into()
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Searched {
+    fleet: Option<String>,
+    alias: Option<String>,
+    location: Option<String>,
+    #[serde(default)]
+    filter: String,
+    #[serde(default)]
+    sort: String,
+    limit: Option<usize>,
+    #[serde(default)]
+    cursor: String,
+}
+
+pub(super) async fn search(
+    State(api): State<Api>,
+    Extension(caller): Extension<Caller>,
+    Parameters(asked): Parameters<Searched>,
+) -> Result<Response, Problem> {
+    let request = SearchRequest {
+        target: target(asked.fleet, asked.alias)?,
+        location: asked.location,
+        filter: asked.filter,
+        sort: asked.sort,
+        limit: asked.limit.unwrap_or(PAGE),
+        cursor: asked.cursor,
+    };
+    match api.ask(Command::Search(request)).await? {
+        Answer::Page(page) => {
+            let shown = json!({"games": all(&page.games, caller), "cursor": page.cursor});
+            Ok(axum::Json(shown).into_response())
+        }
+        other => Err(unexpected(&other)),
+    }
+}
+
+fn all(games: &[Arc<GameView>], caller: Caller) -> Vec<Value> {
+    games.iter().map(|game| shape::game(game, caller.role)).collect()
+}
+
+async fn show(
+    api: &Api,
+    caller: Caller,
+    command: Command,
+    status: StatusCode,
+) -> Result<Response, Problem> {
+    match api.ask(command).await? {
+        Answer::Game(game) => Ok((status, shown(api, &game, caller).await).into_response()),
+        other => Err(unexpected(&other)),
+    }
+}
+
+/// One Game, with where its players connect.
+async fn shown(api: &Api, game: &GameView, caller: Caller) -> axum::Json<Value> {
+    let mut shown = shape::game(game, caller.role);
+    shown["connect"] = shape::address(found(api, game.id).await.as_ref());
+    axum::Json(shown)
+}
+
+/// Where the players of a Game connect, as far as that is known.
+pub(super) async fn found(api: &Api, game: GameId) -> Option<HostAddress> {
+    match api.ask(Command::FindHost(game)).await {
+        Ok(Answer::Address(found)) => Some(found),
+        _ => None,
+    }
+}

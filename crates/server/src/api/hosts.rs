@@ -1,0 +1,47 @@
+//! Hosts, to look at and to empty. They register over a connection of their own.
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use rejoin_core::id::HostId;
+use rejoin_directory::{Answer, Command};
+use serde_json::json;
+
+use super::games::{Listed, PAGE, wrong_after};
+use super::problem::Problem;
+use super::request::{Names, NoBody, Parameters, target};
+use super::{Api, shape, unexpected};
+
+pub(super) async fn list(
+    State(api): State<Api>,
+    Parameters(asked): Parameters<Listed>,
+) -> Result<Response, Problem> {
+    let limit = asked.limit.unwrap_or(PAGE);
+    let after = asked.after.map(|id| HostId::from_hex(&id).ok_or_else(wrong_after)).transpose()?;
+    let target = target(asked.fleet, asked.alias)?;
+    match api.ask(Command::ListHosts { target, after, limit }).await? {
+        Answer::Hosts(hosts) => {
+            let next =
+                hosts.last().filter(|_| hosts.len() >= limit).map(|host| host.id.to_string());
+            let hosts: Vec<_> = hosts.iter().map(shape::host).collect();
+            Ok(axum::Json(json!({"hosts": hosts, "next": next})).into_response())
+        }
+        other => Err(unexpected(&other)),
+    }
+}
+
+pub(super) async fn describe(State(api): State<Api>, names: Names) -> Result<Response, Problem> {
+    match api.ask(Command::DescribeHost(names.host()?)).await? {
+        Answer::Host(host) => Ok(axum::Json(shape::host(&host)).into_response()),
+        other => Err(unexpected(&other)),
+    }
+}
+
+pub(super) async fn drain(
+    State(api): State<Api>,
+    names: Names,
+    NoBody: NoBody,
+) -> Result<Response, Problem> {
+    api.done(Command::DrainHost(names.host()?)).await?;
+    Ok(StatusCode::NO_CONTENT.into_response())
+}

@@ -1,0 +1,209 @@
+//! API keys: who may ask what, and how often. The server keeps hashes of keys and never a key.
+
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use sha2::{Digest, Sha256};
+
+use crate::clock::Clock;
+
+/// What a key is for.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Role {
+    /// Game clients: they find Games, make them and take seats.
+    Client,
+    /// Hosts, and services that let players in for them.
+    Host,
+    /// Whoever runs it all.
+    Operator,
+}
+
+impl Role {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Client, Self::Host, Self::Operator];
+
+    /// As settings and problems say it.
+    #[must_use]
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::Client => "client",
+            Self::Host => "host",
+            Self::Operator => "operator",
+        }
+    }
+
+    /// Reads a label.
+    #[must_use]
+    pub fn from_label(label: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|role| role.label() == label)
+    }
+}
+
+/// Random bytes of a key: too many to guess, so a plain hash keeps it well.
+const SECRET_BYTES: usize = 32;
+
+/// An API key as the server knows it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct ApiKey {
+    /// What people call it.
+    pub name: String,
+    /// What it is for.
+    pub role: Role,
+    /// The SHA-256 of the key's text.
+    hash: [u8; 32],
+    /// Requests a second that it may make for long.
+    pub rate_per_s: u32,
+}
+
+/// Without the hash: it is of no use in a log.
+impl fmt::Debug for ApiKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ApiKey({:?}, {})", self.name, self.role.label())
+    }
+}
+
+impl ApiKey {
+    /// Requests a second that a key may make for long, if nothing else is said.
+    pub const RATE_PER_S: u32 = 1_000;
+
+    /// A key that is known by the hash of its text, in 64 hexadecimal digits; none if it is not.
+    #[must_use]
+    pub fn from_hash(name: &str, role: Role, hash: &str) -> Option<Self> {
+        let digits: &[u8; 64] = hash.as_bytes().try_into().ok()?;
+        let mut bytes = [0; 32];
+        for (byte, pair) in bytes.iter_mut().zip(digits.chunks_exact(2)) {
+            *byte = u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()?;
+        }
+        Some(Self { name: name.to_owned(), role, hash: bytes, rate_per_s: Self::RATE_PER_S })
+    }
+
+    /// A key that is known by its text.
+    #[must_use]
+    pub fn from_text(name: &str, role: Role, text: &str) -> Self {
+        let hash = Sha256::digest(text.as_bytes()).into();
+        Self { name: name.to_owned(), role, hash, rate_per_s: Self::RATE_PER_S }
+    }
+
+    /// The same, with another rate.
+    #[must_use]
+    pub fn at_rate(self, rate_per_s: u32) -> Self {
+        Self { rate_per_s, ..self }
+    }
+
+    /// The text of a new key, from random bytes: it says what it is, for whoever finds it in a place
+    /// where it should not be.
+    #[must_use]
+    pub fn text_of(role: Role, secret: &[u8; SECRET_BYTES]) -> String {
+        let mut text = format!("rejoin_{}_", role.label());
+        for byte in secret {
+            text += &format!("{byte:02x}");
+        }
+        text
+    }
+
+    /// The hash of its text, as settings keep it.
+    #[must_use]
+    pub fn hash(&self) -> String {
+        self.hash.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    /// As long as it takes for any other.
+    fn is(&self, hash: &[u8; 32]) -> bool {
+        self.hash.iter().zip(hash).fold(0, |other, (a, b)| other | (a ^ b)) == 0
+    }
+}
+
+/// A key with its bucket.
+#[derive(Debug)]
+pub(crate) struct Held {
+    pub(crate) key: ApiKey,
+    bucket: Bucket,
+}
+
+/// All keys.
+#[derive(Debug, Default)]
+pub(crate) struct Keyring(Vec<Held>);
+
+impl Keyring {
+    pub(crate) fn new(keys: &[ApiKey]) -> Self {
+        let held = |key: &ApiKey| Held { key: key.clone(), bucket: Bucket::default() };
+        Self(keys.iter().map(held).collect())
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The key of this text. All are looked at, however early one is found.
+    pub(crate) fn find(&self, text: &str) -> Option<&Held> {
+        let hash = Sha256::digest(text.as_bytes()).into();
+        self.0.iter().fold(None, |found, held| if held.key.is(&hash) { Some(held) } else { found })
+    }
+}
+
+impl Held {
+    /// Takes one request from the bucket.
+    ///
+    /// # Errors
+    /// In how many seconds there will be one.
+    pub(crate) fn spend(&self, clock: Clock) -> Result<(), u64> {
+        self.bucket.spend(clock.now().0, self.key.rate_per_s)
+    }
+}
+
+/// A token bucket that holds what one second gives: the instant at which it is full again.
+#[derive(Debug, Default)]
+struct Bucket(AtomicU64);
+
+impl Bucket {
+    fn spend(&self, now_us: u64, per_second: u32) -> Result<(), u64> {
+        let cost = 1_000_000 / u64::from(per_second.max(1)).min(1_000_000);
+        let most = now_us.saturating_add(1_000_000.max(cost));
+        let spend = |full_at: u64| {
+            let after = full_at.max(now_us).saturating_add(cost);
+            (after <= most).then_some(after)
+        };
+        match self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, spend) {
+            Ok(_) => Ok(()),
+            Err(full_at) => {
+                let wait_us = full_at.saturating_add(cost).saturating_sub(most);
+                Err(wait_us.div_ceil(1_000_000).max(1))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_found_by_its_text_and_by_nothing_else() {
+        let text = ApiKey::text_of(Role::Host, &[7; 32]);
+        assert!(text.starts_with("rejoin_host_07"), "{text}");
+        let known = ApiKey::from_text("fleet", Role::Host, &text);
+        let again = ApiKey::from_hash("fleet", Role::Host, &known.hash()).expect("a hash");
+        let ring = Keyring::new(&[ApiKey::from_text("a", Role::Client, "a"), again]);
+        assert_eq!(ring.find(&text).map(|held| held.key.role), Some(Role::Host));
+        assert!(ring.find(&known.hash()).is_none());
+        assert!(ring.find("").is_none());
+        assert!(!format!("{known:?}").contains(&known.hash()));
+        assert!(ApiKey::from_hash("x", Role::Client, "zz").is_none());
+    }
+
+    #[test]
+    fn a_key_may_ask_so_often_and_is_told_when_again() {
+        let bucket = Bucket::default();
+        for _ in 0..5 {
+            assert_eq!(bucket.spend(0, 5), Ok(()));
+        }
+        assert_eq!(bucket.spend(0, 5), Err(1));
+        assert_eq!(bucket.spend(199_999, 5), Err(1));
+        assert_eq!(bucket.spend(200_000, 5), Ok(()));
+        assert_eq!(bucket.spend(200_000, 5), Err(1));
+        let slow = Bucket::default();
+        assert_eq!(slow.spend(0, 0), Ok(()));
+        assert_eq!(slow.spend(0, 0), Err(1));
+        assert_eq!(slow.spend(1_000_000, 0), Ok(()));
+    }
+}

@@ -1,0 +1,51 @@
+//! The directory inside the server: one task owns it, the store's thread keeps its scopes, and
+//! everybody else speaks to it through a [`DirectoryDoor`]. What it decides and what is refused is
+//! in `rejoin-directory`; here are its clock, its mailbox and its lines to hosts and subscribers.
+
+mod door;
+mod lines;
+mod mail;
+mod recovery;
+mod task;
+
+pub use rejoin_directory as rules;
+
+pub use self::door::{AskError, DirectoryDoor};
+pub use self::lines::{HostOrders, Notice, Notices};
+
+pub(crate) use self::mail::CommitsTold;
+
+use rejoin_directory::DirectoryConfig;
+use rejoin_store::Store;
+use tokio::sync::{broadcast, mpsc, watch};
+
+use self::mail::{FROM_STORE_MAX, MAIL_MAX};
+use self::task::DirectoryTask;
+use crate::clock::wall;
+use crate::zones::Surroundings;
+
+/// Events that a listener may fall behind before it misses some.
+const EVENTS_MAX: usize = 4_096;
+
+/// Opens the directory and starts its task, if there is to be one. Returned are the way to it, and
+/// who tells it of commits.
+///
+/// # Errors
+/// What the store holds of it cannot be read.
+pub(crate) fn start(
+    config: Option<DirectoryConfig>,
+    store: &mut dyn Store,
+    seed: [u8; 32],
+    around: &Surroundings,
+    failure: &watch::Receiver<Option<String>>,
+) -> Result<(Option<DirectoryDoor>, CommitsTold), String> {
+    let Some(config) = config else { return Ok((None, CommitsTold::new(None))) };
+    let now = (around.clock.now(), wall());
+    let directory = recovery::open(store, now, config, seed)?;
+    let (mail, waiting) = mpsc::channel(MAIL_MAX);
+    let (commits, from_store) = mpsc::channel(FROM_STORE_MAX);
+    let (events, _) = broadcast::channel(EVENTS_MAX);
+    let task = DirectoryTask::new(directory, around, events.clone());
+    tokio::spawn(task.run(from_store, waiting, failure.clone()));
+    Ok((Some(DirectoryDoor::new(mail, events)), CommitsTold::new(Some(commits))))
+}

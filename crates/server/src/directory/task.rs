@@ -1,0 +1,365 @@
+//! The directory's task: feeds the directory one input at a time and carries out, in order, what it
+//! decides. It waits for nobody; a host or a subscriber that is too slow is let go.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::time::Duration;
+
+use rejoin_core::id::{HostId, OwnerEpoch};
+use rejoin_directory::host::{HostOrder, HostWord};
+use rejoin_directory::{
+    Answer, Command, Directory, DirectoryInput, DirectoryOutput, Event, Refusal,
+};
+use tokio::sync::mpsc::error::TrySendError;
+use tokio::sync::{broadcast, mpsc, oneshot, watch};
+use tokio::time::MissedTickBehavior;
+
+use super::lines::{NOTICES_MAX, Notice};
+use super::mail::{Asker, FromStore, Mail};
+use crate::clock::{Clock, wall};
+use crate::ledger::{Entry, LedgerDoor};
+use crate::logbook::Cause;
+use crate::sight::SharedSight;
+use crate::zones::Surroundings;
+
+/// How often the wall clock is read.
+const WALL_EVERY: Duration = Duration::from_secs(1);
+/// Questions without an answer yet; more are refused as busy.
+const ASKERS_MAX: usize = 65_536;
+/// How often others may speak before the store is told what was decided so far.
+const ROUNDS_MAX: usize = 4;
+/// How long questions that are under way have for their answers when the server goes down.
+const FAREWELL: Duration = Duration::from_secs(2);
+
+/// The task's state.
+pub(crate) struct DirectoryTask {
+    directory: Directory,
+    clock: Clock,
+    ledger: LedgerDoor,
+    sight: SharedSight,
+    events: broadcast::Sender<Event>,
+    askers: HashMap<u64, Asker>,
+    last_ticket: u64,
+    hosts: BTreeMap<HostId, (OwnerEpoch, mpsc::Sender<HostOrder>)>,
+    subscribers: HashMap<u64, mpsc::Sender<Notice>>,
+    /// Subscribers whose question is not answered yet, by its ticket.
+    openings: HashMap<u64, mpsc::Sender<Notice>>,
+    /// Inputs that followed from carrying outputs out.
+    follow: VecDeque<DirectoryInput>,
+    /// What the store has not been told yet.
+    entries: Vec<Entry>,
+    is_store_full: bool,
+}
+
+impl DirectoryTask {
+    pub(crate) fn new(
+        directory: Directory,
+        around: &Surroundings,
+        events: broadcast::Sender<Event>,
+    ) -> Self {
+        Self {
+            directory,
+            clock: around.clock,
+            ledger: around.ledger.clone(),
+            sight: around.sight.clone(),
+            events,
+            askers: HashMap::new(),
+            last_ticket: 0,
+            hosts: BTreeMap::new(),
+            subscribers: HashMap::new(),
+            openings: HashMap::new(),
+            follow: VecDeque::new(),
+            entries: Vec::new(),
+            is_store_full: false,
+        }
+    }
+
+    /// Runs until it is told to stop, nobody can tell it anything any more, or nothing can be kept.
+    /// Whoever waits for an answer then hears that there is none.
+    pub(crate) async fn run(
+        mut self,
+        mut store: mpsc::Receiver<FromStore>,
+        mut mail: mpsc::Receiver<Mail>,
+        mut failure: watch::Receiver<Option<String>>,
+    ) {
+        self.carry_out();
+        self.send_all();
+        let mut walls = tokio::time::interval(WALL_EVERY);
+        walls.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            let deadline = self.directory.next_deadline();
+            let sleep = deadline.map_or(WALL_EVERY, |at| self.clock.until(at));
+            tokio::select! {
+                biased;
+                Some(told) = store.recv() => self.heed(told),
+                () = failed(&mut failure) => return,
+                some = mail.recv() => match some {
+                    Some(Mail::Stop(done)) => return self.say_goodbye(store, mail, done).await,
+                    Some(some) => self.take(some),
+                    None => return,
+                },
+                _ = walls.tick() => {
+                    self.feed(DirectoryInput::Wall(wall()));
+                    self.forget_unread();
+                }
+                () = tokio::time::sleep(sleep) => {}
+            }
+            // The more is fed in one go, the more is kept with one write.
+            for _ in 0..ROUNDS_MAX {
+                tokio::task::yield_now().await;
+                if store.is_empty() && mail.is_empty() {
+                    break;
+                }
+                if let Some(done) = self.feed_waiting(&mut store, &mut mail) {
+                    return self.say_goodbye(store, mail, done).await;
+                }
+            }
+            let now = self.clock.now();
+            if self.directory.next_deadline().is_some_and(|at| at <= now) {
+                self.feed(DirectoryInput::Wake);
+            }
+            self.send_all();
+        }
+    }
+
+    /// Feeds what waits at both doors at this instant; what comes meanwhile is for the next time.
+    fn feed_waiting(
+        &mut self,
+        store: &mut mpsc::Receiver<FromStore>,
+        mail: &mut mpsc::Receiver<Mail>,
+    ) -> Option<oneshot::Sender<()>> {
+        while let Ok(told) = store.try_recv() {
+            self.heed(told);
+        }
+        for _ in 0..mail.len() {
+            match mail.try_recv() {
+                Ok(Mail::Stop(done)) => return Some(done),
+                Ok(some) => self.take(some),
+                Err(_) => break,
+            }
+        }
+        None
+    }
+
+    /// Nothing new is taken; what was taken is answered as far as the store comes to it.
+    async fn say_goodbye(
+        mut self,
+        mut store: mpsc::Receiver<FromStore>,
+        mail: mpsc::Receiver<Mail>,
+        done: oneshot::Sender<()>,
+    ) {
+        drop(mail);
+        self.send_all();
+        let end = tokio::time::Instant::now() + FAREWELL;
+        while !self.askers.is_empty() {
+            tokio::select! {
+                () = tokio::time::sleep_until(end) => break,
+                Some(told) = store.recv() => self.heed(told),
+                else => break,
+            }
+            self.send_all();
+        }
+        let _ = done.send(());
+    }
+
+    /// Ends subscriptions that nobody reads any more.
+    fn forget_unread(&mut self) {
+        let unread = self.subscribers.iter().filter(|(_, line)| line.is_closed());
+        let unread: Vec<u64> = unread.map(|(id, _)| *id).collect();
+        for id in unread {
+            self.subscribers.remove(&id);
+            let command = Command::Unsubscribe(id);
+            self.feed(DirectoryInput::Command { ticket: 0, command });
+        }
+    }
+
+    fn heed(&mut self, told: FromStore) {
+        match told {
+            FromStore::Committed(scopes) => {
+                for (scope, revision) in scopes {
+                    self.feed(DirectoryInput::Committed(scope, revision));
+                }
+            }
+            FromStore::Full(is_full) => self.is_store_full = is_full,
+        }
+    }
+
+    fn take(&mut self, mail: Mail) {
+        match mail {
+            Mail::Ask(command, asker) => self.ask(command, asker),
+            Mail::HostAsked(host, lease, word, asker) => {
+                let Some(ticket) = self.ticket(asker) else { return };
+                self.feed(DirectoryInput::HostSaid {
+                    host,
+                    lease,
+                    word: with_ticket(word, ticket),
+                });
+            }
+            Mail::HostSaid(host, lease, word) => {
+                // Nobody waits for number 0: a question that came this way has no answer.
+                self.feed(DirectoryInput::HostSaid { host, lease, word: with_ticket(word, 0) });
+            }
+            Mail::HostHears(host, lease, orders) => {
+                let is_stale = self.hosts.get(&host).is_some_and(|(known, _)| *known > lease);
+                if !is_stale {
+                    self.hosts.insert(host, (lease, orders));
+                }
+            }
+            Mail::HostDeaf(host, lease) => {
+                let line = self.hosts.get(&host);
+                if line.is_some_and(|(known, orders)| *known == lease && orders.is_closed()) {
+                    self.hosts.remove(&host);
+                    self.feed(DirectoryInput::HostLeft { host, lease });
+                }
+            }
+            Mail::HostLeft(host, lease) => {
+                if self.hosts.get(&host).is_some_and(|(known, _)| *known == lease) {
+                    self.hosts.remove(&host);
+                }
+                self.feed(DirectoryInput::HostLeft { host, lease });
+            }
+            Mail::Subscribe(command, notices, asker) => {
+                let Some(ticket) = self.ticket(asker) else { return };
+                self.openings.insert(ticket, notices);
+                self.feed(DirectoryInput::Command { ticket, command });
+            }
+            Mail::Credit(subscription, count) => {
+                self.feed(DirectoryInput::Credit { subscription, count });
+            }
+            // A second stop: the first is being carried out.
+            Mail::Stop(done) => drop(done),
+        }
+    }
+
+    fn ask(&mut self, command: Command, asker: Asker) {
+        if self.is_store_full && command.takes_room() {
+            let _ = asker.send(Err(Refusal::Busy));
+            return;
+        }
+        // They would wait for credit that nobody gives.
+        if matches!(command, Command::Subscribe { .. }) {
+            let refusal = Refusal::Invalid { field: "subscription", must: "made with subscribe()" };
+            let _ = asker.send(Err(refusal));
+            return;
+        }
+        let Some(ticket) = self.ticket(asker) else { return };
+        self.feed(DirectoryInput::Command { ticket, command });
+    }
+
+    /// A number for a question; none when too many wait, and then the asker was told.
+    fn ticket(&mut self, asker: Asker) -> Option<u64> {
+        if self.askers.len() >= ASKERS_MAX {
+            let _ = asker.send(Err(Refusal::Busy));
+            return None;
+        }
+        self.last_ticket += 1;
+        self.askers.insert(self.last_ticket, asker);
+        Some(self.last_ticket)
+    }
+
+    fn feed(&mut self, input: DirectoryInput) {
+        self.directory.handle(self.clock.now(), input);
+        self.carry_out();
+        while let Some(input) = self.follow.pop_front() {
+            self.directory.handle(self.clock.now(), input);
+            self.carry_out();
+        }
+    }
+
+    fn carry_out(&mut self) {
+        while let Some(output) = self.directory.next_output() {
+            self.carry(output);
+        }
+    }
+
+    fn carry(&mut self, output: DirectoryOutput) {
+        match output {
+            DirectoryOutput::Commit(batch) => self.entries.push(Entry::Commit(batch)),
+            DirectoryOutput::Answer { ticket, outcome } => {
+                if let Some(notices) = self.openings.remove(&ticket)
+                    && let Ok(Answer::Subscribed(subscription)) = *outcome
+                {
+                    self.subscribers.insert(subscription, notices);
+                    let count = NOTICES_MAX;
+                    self.follow.push_back(DirectoryInput::Credit { subscription, count });
+                }
+                if let Some(asker) = self.askers.remove(&ticket) {
+                    // An error means that the asker does not wait any more.
+                    let _ = asker.send(*outcome);
+                }
+            }
+            DirectoryOutput::ToHost { host, lease, order } => self.order(host, lease, order),
+            DirectoryOutput::News { subscription, news } => {
+                self.notify(subscription, Notice::News(news));
+            }
+            DirectoryOutput::Cut { subscription, cause } => {
+                self.notify(subscription, Notice::Cut(cause));
+                self.subscribers.remove(&subscription);
+            }
+            DirectoryOutput::Event(event) => self.tell(event),
+        }
+    }
+
+    fn notify(&mut self, subscription: u64, notice: Notice) {
+        if let Some(line) = self.subscribers.get(&subscription) {
+            // There is room for what has credit; an error means that nobody reads any more, which
+            // is noticed every second.
+            let _ = line.try_send(notice);
+        }
+    }
+
+    /// Tells a host's process, if it is the one that listens. One that lets too much wait cannot be
+    /// told the rest in order, so it is let go.
+    fn order(&mut self, host: HostId, lease: OwnerEpoch, order: HostOrder) {
+        let Some((known, orders)) = self.hosts.get(&host) else { return };
+        if *known != lease {
+            return;
+        }
+        if let Err(TrySendError::Full(_)) = orders.try_send(order) {
+            tracing::warn!(%host, "a host does not take its orders in time and is let go");
+            self.hosts.remove(&host);
+            self.follow.push_back(DirectoryInput::HostLeft { host, lease });
+        }
+    }
+
+    fn tell(&mut self, event: Event) {
+        let (host, what) = match &event {
+            Event::HostWarned(host) => (*host, "does not say that it is well"),
+            Event::HostAway(host) => (*host, "is away; its games are hidden"),
+            Event::HostReady(host) => (*host, "is ready"),
+            Event::HostEnded(host, end) => (*host, end.name()),
+            _ => {
+                // An error means that nobody listens.
+                let _ = self.events.send(event);
+                return;
+            }
+        };
+        if let Some(suppressed) = self.sight.logbook.pass(Cause::Host) {
+            tracing::info!(%host, what, suppressed, "host");
+        }
+        let _ = self.events.send(event);
+    }
+
+    /// Wakes the store once for all it is told.
+    fn send_all(&mut self) {
+        if !self.entries.is_empty() {
+            // An error means that the store has failed, which was told.
+            let _ = self.ledger.send(Entry::Many(std::mem::take(&mut self.entries)));
+        }
+    }
+}
+
+/// Resolves when nothing can be kept any more.
+async fn failed(failure: &mut watch::Receiver<Option<String>>) {
+    // An error means that the store's thread has ended.
+    let _ = failure.wait_for(Option::is_some).await;
+}
+
+fn with_ticket(word: HostWord, number: u64) -> HostWord {
+    match word {
+        HostWord::Accept { game, seat, player, .. } => {
+            HostWord::Accept { ticket: number, game, seat, player }
+        }
+        HostWord::Remove { game, seat, .. } => HostWord::Remove { ticket: number, game, seat },
+        word => word,
+    }
+}

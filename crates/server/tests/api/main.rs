@@ -1,0 +1,8 @@
+//! The directory over HTTP, on real sockets, with requests typed by hand.
+
+mod asker;
+mod described;
+mod desk;
+mod refused;
+mod roles;
+mod story;
