@@ -4,6 +4,7 @@
 mod bench;
 mod case;
 mod durable;
+mod flooder;
 mod load;
 mod machine;
 mod report;
@@ -28,6 +29,8 @@ enum Chore {
     Run(bench::Arguments),
     /// Measures what keeping everything costs, beside the same in memory.
     Durable(durable::Arguments),
+    /// Measures what a flooder costs the honest players beside it.
+    Flood(flooder::Arguments),
     /// Plays many clients over links that are cut, and counts what goes wrong.
     Soak(soak::Arguments),
     /// Serves until the standard input ends; for the other chores.
@@ -39,6 +42,7 @@ fn main() -> ExitCode {
     let outcome = match Arguments::parse().chore {
         Chore::Run(arguments) => bench::run(&arguments),
         Chore::Durable(arguments) => durable::run(&arguments),
+        Chore::Flood(arguments) => flooder::run(&arguments),
         Chore::Soak(arguments) => soak::run(&arguments),
         Chore::Serve(arguments) => serve::run(&arguments).map(|()| true),
     };

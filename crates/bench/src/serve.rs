@@ -55,6 +55,9 @@ pub(crate) struct Arguments {
     /// Keep sessions and zones in this folder; ours only.
     #[arg(long)]
     data: Option<PathBuf>,
+    /// Slow down and sever who sends too much, as `rejoin serve` does; ours only.
+    #[arg(long)]
+    guarded: bool,
 }
 
 /// What our server tells of itself.
@@ -84,7 +87,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         let listener = listen()?;
         let address = listener.local_addr()?;
         let ours = match arguments.kind {
-            Kind::Ours => Some(ours::start(listener, arguments.data.as_deref()).await?),
+            Kind::Ours => {
+                Some(ours::start(listener, arguments.data.as_deref(), arguments.guarded).await?)
+            }
             Kind::Bare => {
                 bare::start(listener);
                 None
@@ -151,6 +156,13 @@ impl Serving {
         if let Some(data) = data {
             command.arg("--data").arg(data);
         }
+        Self::heard(&mut command, |line| line.strip_prefix(SAYS))
+    }
+
+    /// Starts our server with the budgets that connections have by default.
+    pub(crate) fn start_guarded() -> Result<Self> {
+        let mut command = std::process::Command::new(std::env::current_exe()?);
+        command.args(["serve", Kind::Ours.name(), "--guarded"]);
         Self::heard(&mut command, |line| line.strip_prefix(SAYS))
     }
 

@@ -44,7 +44,7 @@ async fn a_flooder_is_severed_and_nobody_else_loses_anything() {
         let message = eve.next_message("aGk=");
         let fed = tokio::time::timeout(Duration::from_secs(20), async {
             eve.socket.feed(Message::text(message)).await?;
-            if sent % 64 == 0 { eve.socket.flush().await } else { Ok(()) }
+            if sent.is_multiple_of(64) { eve.socket.flush().await } else { Ok(()) }
         });
         match fed.await {
             Ok(Ok(())) => sent += 1,
