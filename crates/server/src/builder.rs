@@ -235,17 +235,15 @@ impl ServerBuilder {
     /// # Errors
     /// The system gives no randomness or no threads, or the store cannot be read.
     pub fn start(mut self) -> Result<Server, StartError> {
-        let clock = Clock::start();
-        let admission = self.take_admission();
+        let (clock, admission) = (Clock::start(), self.take_admission());
         let (outer, outer_mail) = mpsc::channel(DOOR_MAX);
         let (inner, inner_mail) = mpsc::channel(DOOR_MAX);
         let looked_at = inner.downgrade();
         let (ledger_door, entries) = channel();
         let (ready, is_ready) = watch::channel(false);
-        let lines = Lines::new(self.queue);
+        let (lines, natives) = (Lines::new(self.queue), Arc::new(Natives::default()));
         let sight = self.look_on(clock, &lines, &seed()?);
         let gate = Gate::new(self.config.guard, clock);
-        let natives = Arc::new(Natives::default());
         let (jobs, _) = JobThreads::start(self.jobs, JOB_THREADS)?;
         let around = Surroundings {
             clock,
