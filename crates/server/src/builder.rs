@@ -19,7 +19,7 @@ use tokio::sync::{mpsc, watch};
 
 use crate::admission::Admission;
 use crate::clock::{Clock, wall};
-use crate::directory::{self, GamesConfig, LocalHosts};
+use crate::directory::{self, GamesConfig, start_hosts};
 use crate::gate::Gate;
 use crate::hub_task::{Callback, HubTask, Own};
 use crate::jobs::{JobRunner, JobThreads};
@@ -32,7 +32,7 @@ use crate::natives::Natives;
 use crate::queue::QueueLimits;
 use crate::server::{Parts, Server};
 use crate::sight::{SharedSight, Sight, SightConfig};
-use crate::zones::{self, Mailbag, Surroundings};
+use crate::zones::{self, Lanes, Mailbag, Surroundings, ZoneDoors};
 
 /// How long the game's admission rule may think.
 const ADMISSION_DEADLINE: Duration = Duration::from_secs(5);
@@ -255,17 +255,13 @@ impl ServerBuilder {
             sight: sight.clone(),
             natives: natives.clone(),
         };
-        let mut chance = Chance::from_seed(seed()?);
-        let (doors, lanes) =
-            zones::start(self.zone_threads, self.stuck_threads_max, &around, &mut chance)?;
-        let hub = open_hub(self.store.as_mut(), self.config, clock)?;
-        sight.recover(&hub);
+        let (doors, lanes) = start_zones((self.zone_threads, self.stuck_threads_max), &around)?;
+        let hub = open_hub(self.store.as_mut(), self.config, clock, &sight)?;
         let (failed, failure) = watch::channel(None);
         let (directory, commits) =
             directory::start(self.directory, self.store.as_mut(), seed()?, &around, &failure)
                 .map_err(StartError)?;
-        let (hosts, games) = LocalHosts::new(self.games, directory.as_ref());
-        hosts.start(directory.as_ref(), &outer.downgrade(), &doors);
+        let games = start_hosts(self.games, directory.as_ref(), &outer.downgrade(), &doors);
         let told = ledger::Told {
             hub: inner.clone(),
             zones: Mailbag::new(doors.clone()),
@@ -310,11 +306,25 @@ impl ServerBuilder {
     }
 }
 
+fn start_zones(
+    (count, hung_max): (usize, usize),
+    around: &Surroundings,
+) -> Result<(ZoneDoors, Lanes), StartError> {
+    let mut chance = Chance::from_seed(seed()?);
+    Ok(zones::start(count, hung_max, around, &mut chance)?)
+}
+
 /// The hub as the store has kept it.
-fn open_hub(store: &mut dyn Store, config: HubConfig, clock: Clock) -> Result<Hub, StartError> {
+fn open_hub(
+    store: &mut dyn Store,
+    config: HubConfig,
+    clock: Clock,
+    sight: &Sight,
+) -> Result<Hub, StartError> {
     let recovered = ledger::recover(store).map_err(|error| StartError(error.to_string()))?;
     let (hub, damaged) = Hub::open(clock.now(), wall(), config, seed()?, recovered);
     tell_damage(&hub, damaged);
+    sight.recover(&hub);
     Ok(hub)
 }
 

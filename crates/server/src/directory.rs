@@ -17,7 +17,7 @@ pub use self::lines::{HostOrders, Notice, Notices};
 pub use self::local::GamesConfig;
 
 pub(crate) use self::games::GamesDoor;
-pub(crate) use self::local::LocalHosts;
+pub(crate) use self::local::start_hosts;
 
 pub(crate) use self::mail::CommitsTold;
 

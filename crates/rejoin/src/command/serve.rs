@@ -68,21 +68,11 @@ async fn serve(settings: &Settings) -> Result<(), Failure> {
     let builder = ServerBuilder::new()
         .config(config)
         .sight(SightConfig { addresses: settings.log_addresses, ..SightConfig::default() });
-    let relay = settings.relay.clone();
-    let mut builder =
-        builder.zone(relay::KIND, relay.zone(), move || relay::Relay::new(relay.clone()));
-    let has_arena = settings.has_arena(players_at);
-    if has_arena {
-        builder = builder.zone(rejoin_arena::KIND, rejoin_arena::config(), Arena::default);
-    }
+    let mut builder = with_zones(builder, settings, players_at);
     let mut control = None;
     if let (Some(store), Some(data)) = (store, &settings.data) {
         control = control::listen(data, store.snapshots());
         builder = builder.store(store);
-    }
-    if settings.directory.enabled {
-        builder = builder.directory(settings.directory.config.clone());
-        builder = with_games(builder, settings, players_at);
     }
     if let Some(admission) = &settings.admission {
         let hook = Webhook::new(&admission.url, admission.secret.as_deref());
@@ -97,7 +87,7 @@ async fn serve(settings: &Settings) -> Result<(), Failure> {
     tokio::spawn(async move { second.listen_admin(admin, operators).await });
     let tcp_at = tcp.as_ref().and_then(|tcp| tcp.local_addr().ok());
     open_streams(settings, &server, tcp, tls);
-    if has_arena {
+    if settings.has_arena(players_at) {
         tokio::spawn(rejoin_arena::keep(server.clone()));
     }
 
@@ -125,18 +115,24 @@ async fn serve(settings: &Settings) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The kinds of zone that run Games of the directory.
-fn with_games(
-    mut builder: ServerBuilder,
-    settings: &Settings,
-    players: SocketAddr,
-) -> ServerBuilder {
+/// The kinds of zone, and those that run Games of the directory.
+fn with_zones(builder: ServerBuilder, settings: &Settings, players: SocketAddr) -> ServerBuilder {
+    let (relay, has_arena) = (settings.relay.clone(), settings.has_arena(players));
+    let mut builder =
+        builder.zone(relay::KIND, relay.zone(), move || relay::Relay::new(relay.clone()));
+    if has_arena {
+        builder = builder.zone(rejoin_arena::KIND, rejoin_arena::config(), Arena::default);
+    }
+    if !settings.directory.enabled {
+        return builder;
+    }
+    builder = builder.directory(settings.directory.config.clone());
     let (address, port) = (players.ip().to_string(), players.port());
     let games = GamesConfig { address, port, ..GamesConfig::default() };
     if settings.relay_games {
         builder = builder.games(relay::KIND, games.clone());
     }
-    if settings.has_arena(players) {
+    if has_arena {
         builder = builder.games(rejoin_arena::KIND, games);
     }
     builder

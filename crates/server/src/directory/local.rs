@@ -46,42 +46,24 @@ impl Default for GamesConfig {
     }
 }
 
-/// The hosts that a server is to be.
-#[derive(Default)]
-pub(crate) struct LocalHosts(Vec<(String, GamesConfig, UnboundedReceiver<LocalInput>)>);
-
-impl LocalHosts {
-    /// The hub's way to the directory and to hosts of these kinds. Without a directory there are none.
-    pub(crate) fn new(
-        kinds: BTreeMap<String, GamesConfig>,
-        directory: Option<&DirectoryDoor>,
-    ) -> (Self, GamesDoor) {
-        let mut door = GamesDoor { directory: directory.cloned(), hosts: BTreeMap::new() };
-        let mut hosts = Self::default();
-        if directory.is_some() {
-            for (kind, config) in kinds {
-                let (news, heard) = unbounded_channel();
-                door.hosts.insert(kind.clone(), news);
-                hosts.0.push((kind, config, heard));
-            }
-        }
-        (hosts, door)
+/// Starts a host for each of these kinds, and gives the hub's way to the directory and to them. Without
+/// a directory there are none.
+pub(crate) fn start_hosts(
+    kinds: BTreeMap<String, GamesConfig>,
+    directory: Option<&DirectoryDoor>,
+    hub: &WeakSender<Mail>,
+    zones: &ZoneDoors,
+) -> GamesDoor {
+    let mut door = GamesDoor { directory: directory.cloned(), hosts: BTreeMap::new() };
+    let Some(directory) = directory else { return door };
+    for (kind, config) in kinds {
+        let (news, heard) = unbounded_channel();
+        door.hosts.insert(kind.clone(), news);
+        let (hub, zones) = (hub.clone(), zones.clone());
+        let task = Task { kind, config, directory: directory.clone(), hub, zones };
+        tokio::spawn(task.run(heard));
     }
-
-    /// Starts a task for each.
-    pub(crate) fn start(
-        self,
-        directory: Option<&DirectoryDoor>,
-        hub: &WeakSender<Mail>,
-        zones: &ZoneDoors,
-    ) {
-        let Some(directory) = directory else { return };
-        for (kind, config, heard) in self.0 {
-            let (hub, zones) = (hub.clone(), zones.clone());
-            let task = Task { kind, config, directory: directory.clone(), hub, zones };
-            tokio::spawn(task.run(heard));
-        }
-    }
+    door
 }
 
 struct Task {
