@@ -20,6 +20,7 @@ const PICTURE: &str = "\n![Ours by bare server, with the targets](bench/ratios.s
 const DURABLE: &str = "--durable";
 /// Writes seats.md and seats.json beside the others.
 const SEATS: &str = "--seats";
+const FLOOD: &str = "--flood";
 const DURABLE_START: &str = "<!-- durable: begin -->";
 const DURABLE_END: &str = "<!-- durable: end -->";
 const DURABLE_PICTURE: &str = "\n![Figures by their targets](bench/durable.svg)\n";
@@ -28,7 +29,8 @@ const DURABLE_PICTURE: &str = "\n![Figures by their targets](bench/durable.svg)\
 #[derive(clap::Args)]
 pub struct Arguments {
     /// Options that are handed on, such as --quick, --only echo, --runs 5; of the bench, --durable
-    /// measures what a folder costs instead, and --seats the directory.
+    /// measures what a folder costs instead, --seats the directory, and --flood what honest players
+    /// notice of a flooder.
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTION")]
     options: Vec<String>,
 }
@@ -39,12 +41,15 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let folder = root().join(FOLDER);
     let is_durable = has(arguments, DURABLE);
     let mut options = arguments.options.clone();
-    options.retain(|option| option != DURABLE && option != SEATS);
+    options.retain(|option| ![DURABLE, SEATS, FLOOD].contains(&option.as_str()));
     if is_whole && !has(arguments, "--out") && !has(arguments, "--help") {
         options.extend(["--out".to_owned(), folder.display().to_string()]);
     }
     if has(arguments, SEATS) {
         return Ok(ExitCode::from(start("seats", has(arguments, "--quick"), &options)?));
+    }
+    if has(arguments, FLOOD) {
+        return Ok(ExitCode::from(start("flood", false, &options)?));
     }
     let chore = if is_durable { "durable" } else { "run" };
     let code = start(chore, has(arguments, "--quick"), &options)?;

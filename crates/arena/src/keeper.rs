@@ -6,7 +6,7 @@ use rejoin_core::event::EndCause;
 use rejoin_core::event::Event;
 use rejoin_core::exchange::ZoneName;
 use rejoin_core::hub::SessionConfig;
-use rejoin_core::id::SessionId;
+use rejoin_core::id::{GameId, SessionId};
 use rejoin_core::session::Presence;
 use rejoin_server::{Server, ServerError};
 use tokio::sync::broadcast::error::RecvError;
@@ -80,6 +80,10 @@ impl Keeper {
 
     /// Starts the bots that are missing. Those that are too many the arena does not let in.
     async fn fill(&mut self, zone: ZoneName) -> Result<(), ServerError> {
+        // A Game is played by those who have a seat.
+        if GameId::from_hex(&zone.name).is_some() {
+            return Ok(());
+        }
         for (number, name) in NAMES.into_iter().enumerate() {
             let place = (zone.clone(), number);
             if self.bots.values().any(|taken| *taken == place) {

@@ -3,7 +3,7 @@
 //!
 //! It acknowledges as the client library does: after sixteen frames, or 200 ms after the first.
 
-mod frame;
+pub(crate) mod frame;
 mod link;
 
 use std::collections::VecDeque;

@@ -4,6 +4,7 @@
 mod bench;
 mod case;
 mod durable;
+mod flooder;
 mod load;
 mod machine;
 mod report;
@@ -31,6 +32,8 @@ enum Chore {
     Durable(durable::Arguments),
     /// Measures seats of the directory, each durable before it is answered.
     Seats(seats::Arguments),
+    /// Measures what a flooder costs the honest players beside it.
+    Flood(flooder::Arguments),
     /// Plays many clients over links that are cut, and counts what goes wrong.
     Soak(soak::Arguments),
     /// Serves until the standard input ends; for the other chores.
@@ -43,6 +46,7 @@ fn main() -> ExitCode {
         Chore::Run(arguments) => bench::run(&arguments),
         Chore::Durable(arguments) => durable::run(&arguments),
         Chore::Seats(arguments) => seats::run(&arguments),
+        Chore::Flood(arguments) => flooder::run(&arguments),
         Chore::Soak(arguments) => soak::run(&arguments),
         Chore::Serve(arguments) => serve::run(&arguments).map(|()| true),
     };

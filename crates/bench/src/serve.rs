@@ -58,6 +58,9 @@ pub(crate) struct Arguments {
     /// Keep sessions and zones in this folder; ours only.
     #[arg(long)]
     data: Option<PathBuf>,
+    /// Slow down and sever who sends too much, as `rejoin serve` does; ours only.
+    #[arg(long)]
+    guarded: bool,
 }
 
 /// What our server tells of itself.
@@ -87,7 +90,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         let listener = listen()?;
         let address = listener.local_addr()?;
         let ours = match arguments.kind {
-            Kind::Ours => Some(ours::start(listener, arguments.data.as_deref()).await?),
+            Kind::Ours => {
+                Some(ours::start(listener, arguments.data.as_deref(), arguments.guarded).await?)
+            }
             Kind::Bare => {
                 bare::start(listener);
                 None
@@ -168,11 +173,18 @@ impl Serving {
         Self::heard(&mut command, |line| line.strip_prefix(SAYS))
     }
 
+    /// Starts our server with the budgets that connections have by default.
+    pub(crate) fn start_guarded() -> Result<Self> {
+        let mut command = std::process::Command::new(std::env::current_exe()?);
+        command.args(["serve", Kind::Ours.name(), "--guarded"]);
+        Self::heard(&mut command, |line| line.strip_prefix(SAYS))
+    }
+
     /// Starts the program `rejoin` on free ports.
     pub(crate) fn start_binary(path: &std::path::Path) -> Result<Self> {
         let mut command = std::process::Command::new(path);
         command.args(["serve", "--memory", "--listen", "127.0.0.1:0"]);
-        command.args(["--admin-listen", "127.0.0.1:0", "--log", "error"]);
+        command.args(["--admin-listen", "127.0.0.1:0", "--log", "error", "--guard", "open"]);
         Self::heard(&mut command, |line| line.split_once("ws://")?.1.split('/').next())
     }
 

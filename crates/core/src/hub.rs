@@ -41,12 +41,12 @@ use self::ration::Rations;
 use self::zones::ZoneInfo;
 use crate::chance::Chance;
 use crate::event::{Event, Offence, Step};
-use crate::exchange::{Link, ToHub, ToZone};
+use crate::exchange::{Link, ToHub, ToZone, ZoneName};
 use crate::guard::Origin;
 use crate::id::{ConnectionId, OwnerEpoch, PlayerId, Revision, SessionEpoch, SessionId, ZoneId};
 use crate::mark::{Mark, hit};
 use crate::scope::{Batch, ScopeId};
-use crate::seat::{SeatRefusal, SeatRequest};
+use crate::seat::{GameNews, SeatRefusal, SeatRequest};
 use crate::secret::SecretHash;
 use crate::session::{Serializer, Session};
 use crate::time::{Time, WallTime};
@@ -190,6 +190,8 @@ pub enum HubOutput {
     DropZone(ZoneId),
     /// Ask the directory. No answer lets nobody in.
     Seat(SeatRequest),
+    /// Tell the host of a Game what became of its zone.
+    Game(ZoneName, GameNews),
     /// Commit this.
     Commit(Batch),
     /// Tell whoever listens.

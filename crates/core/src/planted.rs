@@ -11,8 +11,10 @@ pub enum Bug {
     /// A confirmed token retires the earlier ones at once, but its commit is forgotten, and so is
     /// the issue of the token it confirms.
     TokenConfirmLost,
-    /// A seat is given back before it is kept that the stay is over.
-    SeatFreedEarly,
+    /// A session is in a Game, and the directory is never told.
+    SeatNotConfirmed,
+    /// What is open about a seat is not kept with its session.
+    SeatNotKept,
     /// A session forgets its seat when its stay is over, and the directory never hears of it.
     SeatNotFreed,
 }

@@ -57,6 +57,19 @@ pub enum SeatRefusal {
     Unavailable,
 }
 
+/// What became of the zone of a Game.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum GameNews {
+    /// It is open, for the first time or again, and in a durable zone that is kept.
+    Opened,
+    /// It could not be opened: why.
+    Refused(String),
+    /// It has ended, and everybody in it was parted.
+    Ended,
+    /// A match began there, or ended.
+    Match(bool),
+}
+
 /// How far a stay is with its seat.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum SeatStep {

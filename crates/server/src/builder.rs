@@ -1,5 +1,6 @@
 //! How a server is put together: its settings, the kinds of zone it runs, and where it keeps things.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::mpsc::channel;
@@ -18,7 +19,7 @@ use tokio::sync::{mpsc, watch};
 
 use crate::admission::Admission;
 use crate::clock::{Clock, wall};
-use crate::directory;
+use crate::directory::{self, GamesConfig, LocalHosts};
 use crate::gate::Gate;
 use crate::hub_task::{Callback, HubTask, Own};
 use crate::jobs::{JobRunner, JobThreads};
@@ -54,6 +55,7 @@ pub struct ServerBuilder {
     stuck_threads_max: usize,
     sight: SightConfig,
     directory: Option<DirectoryConfig>,
+    games: BTreeMap<String, GamesConfig>,
 }
 
 impl Default for ServerBuilder {
@@ -80,6 +82,7 @@ impl ServerBuilder {
             stuck_threads_max: STUCK_THREADS_MAX,
             sight: SightConfig::default(),
             directory: None,
+            games: BTreeMap::new(),
         }
     }
 
@@ -186,6 +189,14 @@ impl ServerBuilder {
         self
     }
 
+    /// Zones of this kind run Games as well: with a directory, the server is a host of the fleet of that
+    /// name, and each Game it is given is a zone that admits who has a seat. The kind must be added, too.
+    #[must_use]
+    pub fn games(mut self, kind: &str, config: GamesConfig) -> Self {
+        self.games.insert(kind.to_owned(), config);
+        self
+    }
+
     /// Threads on which zones run; as many as there are cores if nothing is said.
     #[must_use]
     pub fn zone_threads(mut self, threads: usize) -> Self {
@@ -224,17 +235,15 @@ impl ServerBuilder {
     /// # Errors
     /// The system gives no randomness or no threads, or the store cannot be read.
     pub fn start(mut self) -> Result<Server, StartError> {
-        let clock = Clock::start();
-        let admission = self.take_admission();
+        let (clock, admission) = (Clock::start(), self.take_admission());
         let (outer, outer_mail) = mpsc::channel(DOOR_MAX);
         let (inner, inner_mail) = mpsc::channel(DOOR_MAX);
         let looked_at = inner.downgrade();
         let (ledger_door, entries) = channel();
         let (ready, is_ready) = watch::channel(false);
-        let lines = Lines::new(self.queue);
+        let (lines, natives) = (Lines::new(self.queue), Arc::new(Natives::default()));
         let sight = self.look_on(clock, &lines, &seed()?);
         let gate = Gate::new(self.config.guard, clock);
-        let natives = Arc::new(Natives::default());
         let (jobs, _) = JobThreads::start(self.jobs, JOB_THREADS)?;
         let around = Surroundings {
             clock,
@@ -255,6 +264,8 @@ impl ServerBuilder {
         let (directory, commits) =
             directory::start(self.directory, self.store.as_mut(), seed()?, &around, &failure)
                 .map_err(StartError)?;
+        let (hosts, games) = LocalHosts::new(self.games, directory.as_ref());
+        hosts.start(directory.as_ref(), &outer.downgrade(), &doors);
         let told = ledger::Told {
             hub: inner.clone(),
             zones: Mailbag::new(doors.clone()),
@@ -275,6 +286,7 @@ impl ServerBuilder {
             admission,
             callback: self.callback,
             ready,
+            games,
             own: Own::default(),
         };
         tokio::spawn(task.run(inner_mail, outer_mail));

@@ -3,7 +3,9 @@
 //! in `rejoin-directory`; here are its clock, its mailbox and its lines to hosts and subscribers.
 
 mod door;
+mod games;
 mod lines;
+mod local;
 mod mail;
 mod recovery;
 mod task;
@@ -12,6 +14,10 @@ pub use rejoin_directory as rules;
 
 pub use self::door::{AskError, DirectoryDoor};
 pub use self::lines::{HostOrders, Notice, Notices};
+pub use self::local::GamesConfig;
+
+pub(crate) use self::games::GamesDoor;
+pub(crate) use self::local::LocalHosts;
 
 pub(crate) use self::mail::CommitsTold;
 

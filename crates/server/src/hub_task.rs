@@ -10,7 +10,6 @@ use rejoin_core::event::{Event, Offence, Step};
 use rejoin_core::exchange::{ToZone, ZoneName};
 use rejoin_core::hub::{Answer, Command, Hub, HubInput, HubOutput};
 use rejoin_core::id::{ConnectionId, OwnerEpoch, SessionId, ZoneId};
-use rejoin_core::seat::SeatRefusal;
 use rejoin_core::zone::ZoneSpec;
 use rejoin_wire::v1::CloseCode;
 use tokio::sync::{mpsc, oneshot, watch};
@@ -18,6 +17,7 @@ use tokio::time::MissedTickBehavior;
 
 use crate::admission::Admission;
 use crate::clock::{Clock, wall};
+use crate::directory::GamesDoor;
 use crate::gate::Gate;
 use crate::ledger::{Entry, LedgerDoor};
 use crate::lines::Lines;
@@ -59,6 +59,7 @@ pub(crate) struct HubTask {
     pub(crate) admission: Option<(Arc<dyn Admission>, Duration)>,
     pub(crate) callback: Option<Callback>,
     pub(crate) ready: watch::Sender<bool>,
+    pub(crate) games: GamesDoor,
     pub(crate) own: Own,
 }
 
@@ -243,11 +244,12 @@ impl HubTask {
                     let _ = inner.send(HubInput::Admission { connection, verdict }).await;
                 });
             }
-            // There is no directory, so nobody has a seat.
             HubOutput::Seat(request) => {
-                let verdict = Err(SeatRefusal::Unknown);
-                self.own.follow.push_back(HubInput::Seat(request, verdict));
+                if let Some(verdict) = self.games.ask(request, &self.inner) {
+                    self.own.follow.push_back(HubInput::Seat(request, Err(verdict)));
+                }
             }
+            HubOutput::Game(zone, news) => self.games.tell(&zone, news),
             HubOutput::RunCallback { session, callback } => {
                 if let Some(run) = self.callback.clone() {
                     tokio::task::spawn_blocking(move || run(session, callback));

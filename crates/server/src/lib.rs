@@ -62,7 +62,7 @@ pub use rejoin_relay as relay;
 pub use self::admission::{Admission, Verdict};
 pub use self::api::{ApiConfig, ApiKey, Role};
 pub use self::builder::{ServerBuilder, StartError};
-pub use self::directory::{AskError, DirectoryDoor};
+pub use self::directory::{AskError, DirectoryDoor, GamesConfig};
 pub use self::frame_log::FrameLog;
 pub use self::jobs::JobRunner;
 pub use self::listener::WebConfig;

@@ -41,6 +41,11 @@ impl LineState {
         }
     }
 
+    /// Nothing more is put in: the last word is in the queue, or will never be.
+    pub(crate) fn is_ended(&self) -> bool {
+        self.ended.load(Ordering::Acquire)
+    }
+
     /// The queue was full: what is left of it does not matter any more.
     pub(crate) fn is_overflowed(&self) -> bool {
         self.overflowed.load(Ordering::Acquire)

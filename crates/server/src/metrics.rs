@@ -175,6 +175,13 @@ impl Desk {
     }
 }
 
+impl Desk {
+    fn connects_refused(&mut self) -> Vec<Counter> {
+        let help = "Connections that were not let in at the door";
+        self.each("connections_refused", help, "what", DoorRefusal::CAUSES.map(Offence::label))
+    }
+}
+
 impl Metrics {
     pub(crate) fn new() -> Self {
         let mut desk = Desk(Registry::with_prefix("rejoin"));
@@ -213,12 +220,7 @@ impl Metrics {
                 Histogram::new([0.0, 1.0, 4.0, 16.0, 64.0, 256.0, 1024.0, 4096.0]),
             ),
             guard_steps: desk.guard_steps(),
-            connects_refused: desk.each(
-                "connections_refused",
-                "Connections that were not let in at the door",
-                "what",
-                DoorRefusal::CAUSES.map(Offence::label),
-            ),
+            connects_refused: desk.connects_refused(),
             events: desk.each("events", "Events that were told, by kind", "kind", Event::NAMES),
             traffic,
             ticks: desk.counter("ticks", "Ticks of zones"),

@@ -31,6 +31,8 @@ use crate::sight::Sight;
 
 /// How long a connection that was told its last word has to take it, and to close its end.
 const LINGER: Duration = Duration::from_secs(2);
+/// What is read of a peer that was told its last word; about what was under way.
+const DISCARDED_BYTES_MAX: usize = 256 << 10;
 /// Frames that are written together when they wait.
 const FRAMES_PER_FLUSH: usize = 64;
 
@@ -149,6 +151,7 @@ impl Reader<'_> {
     /// Reads until the peer is gone or breaks the transport's own rules.
     async fn run(self, source: &mut impl Source) {
         let mut limits = self.limits.before_hello();
+        let mut discarded = 0;
         loop {
             let pause = self.state.pause(self.clock);
             if !pause.is_zero() {
@@ -160,6 +163,15 @@ impl Reader<'_> {
                 Heard::Gone => return,
             };
             let len = bytes.len();
+            if self.state.is_ended() {
+                // Nobody hears it any more; it is read so that our last word is not lost, and no
+                // longer than for that.
+                discarded += len;
+                if discarded > DISCARDED_BYTES_MAX {
+                    return;
+                }
+                continue;
+            }
             let is_shown = self.sight.received(self.connection, &self.state.seen, len);
             let shown = is_shown.then(|| bytes.clone());
             let frame = decode_client(self.encoding, bytes, &limits);

@@ -8,8 +8,10 @@ use rejoin_core::hub::{Command, HubInput, HubOutput};
 use rejoin_core::id::{CallId, OwnerEpoch, Revision, SessionId, ZoneId};
 use rejoin_core::scope::{Batch, ScopeId};
 use rejoin_core::zone::{Delivery, ZoneInput, ZoneOutput};
+use rejoin_directory::{DirectoryInput, seating};
 use rejoin_testkit::parts::stamp::Stamp;
 
+use crate::bureau::Asked;
 use crate::disk::Commit;
 use crate::event::Event;
 use crate::player::Known;
@@ -76,7 +78,11 @@ impl World {
                     self.plan(wait, Event::Admission { incarnation, connection, good });
                 }
             }
-            HubOutput::RunCallback { .. } | HubOutput::Seat(_) => {}
+            HubOutput::RunCallback { .. } => {}
+            HubOutput::Game(name, news) => self.tell_host(&name, news),
+            HubOutput::Seat(request) => {
+                self.ask_directory(Asked::Seat(request), seating::command(&request));
+            }
             HubOutput::Native { session, delivery } => self.tell_native(session, &delivery),
             HubOutput::ToZone(zone, owner, message) => {
                 let at = self.mail_time(zone, true);
@@ -91,7 +97,8 @@ impl World {
             HubOutput::DropZone(zone) => drop(self.node.zones.remove(&zone)),
             HubOutput::Commit(batch) => self.submit(batch),
             HubOutput::Event(event) => self.overhear(&event),
-            HubOutput::Answer { answer, .. } => {
+            HubOutput::Answer { ticket, answer } => {
+                self.errand_done(ticket, &answer);
                 if let rejoin_core::hub::Answer::Session(id) = answer {
                     self.natives.push(id.0);
                 }
@@ -208,7 +215,7 @@ impl World {
         *last
     }
 
-    fn submit(&mut self, batch: Batch) {
+    pub(crate) fn submit(&mut self, batch: Batch) {
         let incarnation = self.node.incarnation;
         let (scope, owner, revision) = (batch.scope, batch.owner, batch.revision);
         let most = self.knobs.commit_us;
@@ -255,6 +262,9 @@ impl World {
         match scope {
             ScopeId::Zone(zone) => {
                 self.zone(zone, ZoneInput::Committed(revision));
+            }
+            _ if scope.is_directory() => {
+                self.directory(DirectoryInput::Committed(scope, revision));
             }
             _ => self.hub(HubInput::Committed(scope, revision)),
         }

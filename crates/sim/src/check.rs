@@ -24,6 +24,7 @@ pub const CHECKERS: &[(&str, &str)] = &[
     ("one-place", "a session is in the zone that has it as a member, and in no other"),
     ("comes-back", "once faults stop, everybody is back and everything sent is acknowledged"),
     ("bounded", "no queue grows beyond its limit"),
+    ("seat-held", "a Game's zone has whoever has a seat there in use, and nobody else"),
     ("match-data", "what is kept for a player in a match is what was set"),
     ("client-sane", "no client ever sees a frame that breaks the protocol"),
     ("no-panic", "nothing but game code ever panics"),
@@ -39,6 +40,8 @@ const IN_VAIN_MAX: u32 = 10;
 pub enum Sleeper {
     /// The server's hub.
     Hub,
+    /// The directory.
+    Directory,
     /// A zone, by its number.
     Zone(u64),
     /// A player's client, by its place.

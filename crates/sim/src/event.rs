@@ -3,9 +3,11 @@
 use bytes::Bytes;
 use rejoin_core::exchange::{ToHub, ToZone};
 use rejoin_core::hub::Command;
-use rejoin_core::id::{ConnectionId, JobId, OwnerEpoch, Revision, ZoneId};
+use rejoin_core::id::{ConnectionId, GameId, JobId, OwnerEpoch, Revision, ZoneId};
 use rejoin_core::scope::ScopeId;
+use rejoin_core::seat::{SeatRefusal, SeatRequest};
 use rejoin_core::zone::ZoneSpec;
+use rejoin_directory::{DirectoryInput, LocalInput};
 use rejoin_testkit::parts::queue::Planned;
 use rejoin_wire::v1::CloseCode;
 
@@ -81,6 +83,27 @@ pub enum Event {
     HubWake {
         incarnation: u64,
     },
+    ToDirectory {
+        incarnation: u64,
+        input: Box<DirectoryInput>,
+    },
+    DirectoryWake {
+        incarnation: u64,
+    },
+    SeatAnswered {
+        incarnation: u64,
+        request: SeatRequest,
+        verdict: Result<(), SeatRefusal>,
+    },
+    ToLocalHost {
+        incarnation: u64,
+        input: Box<LocalInput>,
+    },
+    Errand {
+        incarnation: u64,
+        game: GameId,
+        command: Box<Command>,
+    },
     ZoneWake {
         incarnation: u64,
         zone: ZoneId,
@@ -123,6 +146,11 @@ impl Event {
             Self::JobDone { .. } => "job-done",
             Self::Command { .. } => "command",
             Self::HubWake { .. } => "hub-wake",
+            Self::ToDirectory { .. } => "to-directory",
+            Self::DirectoryWake { .. } => "directory-wake",
+            Self::SeatAnswered { .. } => "seat-answered",
+            Self::ToLocalHost { .. } => "to-local-host",
+            Self::Errand { .. } => "errand",
             Self::ZoneWake { .. } => "zone-wake",
             Self::PlayerWake { .. } => "player-wake",
             Self::Act { .. } => "act",
@@ -137,7 +165,13 @@ impl Event {
 
 impl Planned for Event {
     fn is_wake(&self) -> bool {
-        matches!(self, Self::HubWake { .. } | Self::ZoneWake { .. } | Self::PlayerWake { .. })
+        matches!(
+            self,
+            Self::HubWake { .. }
+                | Self::ZoneWake { .. }
+                | Self::PlayerWake { .. }
+                | Self::DirectoryWake { .. }
+        )
     }
 
     fn is_servers(&self) -> bool {
@@ -156,6 +190,11 @@ impl Planned for Event {
                 | Self::Command { .. }
                 | Self::HubWake { .. }
                 | Self::ZoneWake { .. }
+                | Self::ToDirectory { .. }
+                | Self::DirectoryWake { .. }
+                | Self::SeatAnswered { .. }
+                | Self::ToLocalHost { .. }
+                | Self::Errand { .. }
         )
     }
 }

@@ -9,6 +9,7 @@ use rejoin_core::exchange::{Hold, ZoneName};
 use rejoin_core::hub::{Audience, Changes, Command, HubInput, SessionConfig};
 use rejoin_core::id::{PlayerId, SessionId, ZoneId};
 use rejoin_core::scope::ScopeId;
+use rejoin_core::seat::SeatStep;
 use rejoin_core::session::Place;
 use rejoin_core::time::WallTime;
 use rejoin_core::zone::{Durability, ZoneSpec};
@@ -73,6 +74,7 @@ impl World {
         }
         // Drains what the start gave out.
         self.hub(HubInput::Wake);
+        self.open_bureau();
     }
 
     /// Whether a zone has to wait for room before it is opened.
@@ -151,6 +153,15 @@ impl World {
             };
             if session.ending.is_some() {
                 doing.insert("crash within the end of a session");
+            }
+            for seating in &session.seats {
+                doing.insert(match seating.step {
+                    SeatStep::Claiming => "crash within the claim of a seat",
+                    SeatStep::Confirming => "crash within the confirmation of a seat",
+                    SeatStep::Active => "crash with a seat in use",
+                    SeatStep::Abandoning => "crash before a seat was given back",
+                    SeatStep::Completing => "crash before a seat was freed",
+                });
             }
         }
         for seat in self.node.zones.values() {
@@ -388,7 +399,11 @@ impl World {
         let rare = self.rng.below(1_000);
         let roll = self.rng.below(100);
         let player = &mut self.players[index];
-        if player.books.zone.is_none() && player.is_connected() && roll < 50 {
+        let is_free = player.books.zone.is_none() && player.is_connected();
+        if is_free && self.node.bureau.is_some() && roll < 35 {
+            return self.seek_game(index);
+        }
+        if is_free && roll < 50 {
             let kinds =
                 ["cells", "cells", "whole", "hard", "match", "session", "memory", "no-such"];
             let kind = kinds[(arg % 8) as usize];
@@ -496,7 +511,7 @@ impl World {
     /// Whether everybody who can be back is back, with nothing left to say.
     #[must_use]
     pub fn is_settled(&self) -> bool {
-        self.players.iter().all(|player| player.retired || player.was_back)
+        self.players.iter().all(|player| player.retired || player.was_back) && self.seats_settled()
     }
 
     /// Keeps everybody trying, and asks those who are in a zone for a last report.

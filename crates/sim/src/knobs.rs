@@ -11,6 +11,7 @@ use rejoin_core::guard::GuardConfig;
 use rejoin_core::hub::{Admission, Duplicates, HubConfig, ZoneKind};
 use rejoin_core::outbox::OutboxLimits;
 use rejoin_core::zone::{Durability, ZoneConfig};
+use rejoin_directory::DirectoryConfig;
 use rejoin_testkit::parts::rng::Rng;
 
 /// How often each fault strikes, in events of its kind a thousand steps.
@@ -73,6 +74,8 @@ pub struct Knobs {
     pub faults: Faults,
     /// The hub's settings.
     pub hub: HubConfig,
+    /// The directory's settings, in worlds that have one.
+    pub directory: Option<DirectoryConfig>,
 }
 
 fn ms(rng: &mut Rng, from: u64, to: u64) -> Duration {
@@ -103,6 +106,7 @@ impl Knobs {
             crash_in_start: fault(700),
         };
         let engine = rng.per_mille(120);
+        let directory = rng.per_mille(400).then(|| crate::bureau::config(rng));
         Self {
             players: rng.range(2, 7),
             twins: rng.below(3),
@@ -115,6 +119,7 @@ impl Knobs {
             engine,
             faults,
             hub,
+            directory,
         }
     }
 }
@@ -170,6 +175,7 @@ fn hub(rng: &mut Rng) -> HubConfig {
         },
         faults_max: rng.range(1, 3) as u32,
         faults_within: ms(rng, 500, 5_000),
+        seat_limit: ms(rng, 200, 4_000),
         retry_after: ms(rng, 50, 300),
         id_block: rng.range(4, 64),
         kinds: kinds(rng),

@@ -7,6 +7,7 @@
 //! with what is judged.
 
 pub mod books;
+pub mod bureau;
 pub mod carry;
 pub mod check;
 pub mod directory;
@@ -14,6 +15,7 @@ pub mod disk;
 pub mod event;
 pub mod fault;
 pub mod game;
+pub mod games;
 pub mod home;
 pub mod hostile;
 pub mod knobs;

@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use crate::bureau::Bureau;
 use crate::disk::Disk;
 use rejoin_core::chance::Chance;
 use rejoin_core::guard::Door;
@@ -37,6 +38,8 @@ pub struct Node {
     pub door: Option<Door>,
     /// The zones.
     pub zones: BTreeMap<ZoneId, Seat>,
+    /// The directory and the server's own host, in worlds that have them.
+    pub bureau: Option<Bureau>,
     /// What survives.
     pub disk: Disk,
     /// Which process this is.
@@ -95,6 +98,7 @@ impl Node {
         self.knows_full = false;
         let hub = self.disk.open(ScopeId::Hub, rng).expect("it does not rot");
         let mut recovered = Recovered { hub, ..Default::default() };
+        let mut games = rejoin_directory::Recovered::default();
         let scopes = self.disk.scopes();
         for scope in scopes.into_iter().filter(|scope| *scope != ScopeId::Hub) {
             match (scope, self.disk.open(scope, rng)) {
@@ -104,6 +108,9 @@ impl Node {
                 (ScopeId::Zone(_), Ok(opened)) => {
                     recovered.zones.extend(KeptZone::of(&opened.rows))
                 }
+                (ScopeId::Catalogue, Ok(opened)) => games.catalogue = opened,
+                (ScopeId::Game(id), Ok(opened)) => games.games.push((id, opened)),
+                (ScopeId::Host(id), Ok(opened)) => games.hosts.push((id, opened)),
                 (_, Ok(_)) => {}
                 (_, Err(_)) => self.disk.strike("a damaged scope was set aside"),
             }
@@ -112,6 +119,11 @@ impl Node {
         let (hub, damaged) =
             Hub::open(self.time(now), wall, knobs.hub.clone(), rng.seed(), recovered);
         self.hub = Some(hub);
+        let time = self.time(now);
+        self.bureau = knobs
+            .directory
+            .clone()
+            .map(|config| Bureau::open(time, wall, config, rng.seed(), games));
         self.door = Some(Door::new(knobs.hub.guard));
         damaged.into_iter().map(|(id, text)| format!("session {id}: {text}")).collect()
     }
@@ -119,6 +131,7 @@ impl Node {
     /// The process is gone, and everything in it.
     pub fn kill(&mut self, rng: &mut Rng) {
         self.hub = None;
+        self.bureau = None;
         self.zones.clear();
         self.mail_at.clear();
         self.disk.crash(rng);

@@ -8,6 +8,7 @@ use rejoin_testkit::parts::stamp::Stamp;
 use rejoin_wire::Encoding;
 
 use crate::books::Books;
+use crate::bureau::Ticket;
 use crate::speech::{Verb, Wish};
 
 /// How a player is known.
@@ -47,6 +48,8 @@ pub struct Player {
     pub was_back: bool,
     /// It should not be connected any more.
     pub retired: bool,
+    /// Seats that were reserved for it.
+    pub tickets: Vec<Ticket>,
     /// Its clock: offset in microseconds and drift in parts per million.
     clock: (u64, i64),
     config: Config,
@@ -76,6 +79,7 @@ impl Player {
             shared: false,
             was_back: false,
             retired: false,
+            tickets: Vec::new(),
             clock: (rng.below(1 << 40), rng.range(0, 1_000) as i64 - 500),
             config,
             next_book: (index as u64 + 1) << 32,

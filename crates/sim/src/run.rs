@@ -112,5 +112,6 @@ fn play_world(world: &mut World) {
     if world.watch.found.is_empty() {
         world.check_back();
         world.check_places();
+        world.check_seats();
     }
 }

@@ -2,6 +2,7 @@
 //! machine, which is then drained; what it gives out becomes events again.
 
 use rejoin_core::hub::HubInput;
+use rejoin_core::id::GameId;
 use rejoin_core::zone::ZoneInput;
 use rejoin_testkit::parts::queue::{Planned, Queue};
 use rejoin_testkit::parts::rng::Rng;
@@ -52,6 +53,10 @@ pub struct World {
     pub story: Option<Vec<String>>,
     /// Sessions that live in the server.
     pub natives: Vec<u64>,
+    /// Games that somebody asked for.
+    pub games: Vec<GameId>,
+    /// Games that have ended.
+    pub over: Vec<GameId>,
 }
 
 impl World {
@@ -100,6 +105,8 @@ impl World {
             trace: blake3::Hasher::new(),
             story: None,
             natives: Vec::new(),
+            games: Vec::new(),
+            over: Vec::new(),
         }
     }
 
@@ -191,6 +198,11 @@ impl World {
                 self.hub(HubInput::Wake);
                 self.watch.woken(self.now, Sleeper::Hub, self.node.hub_wake == Some(self.now));
             }
+            Event::ToDirectory { .. }
+            | Event::DirectoryWake { .. }
+            | Event::SeatAnswered { .. }
+            | Event::ToLocalHost { .. }
+            | Event::Errand { .. } => self.happen_in_games(event),
             Event::ZoneWake { zone, .. } => {
                 let seat = self.node.zones.get_mut(&zone);
                 if seat.and_then(|seat| seat.wake.take_if(|at| *at <= self.now)).is_none() {

@@ -1,4 +1,4 @@
-//! The simulator as a test: seeds that must hold, the same trace for the same seed, and three
+//! The simulator as a test: seeds that must hold, the same trace for the same seed, and a few
 //! deliberate bugs that must be caught.
 
 use rejoin_core::planted::Bug;
@@ -70,4 +70,22 @@ fn an_ack_before_its_commit_is_caught() {
 fn a_lost_token_confirmation_is_caught() {
     let report = caught(Bug::TokenConfirmLost);
     assert_eq!(report.violations[0].checker, "no-lockout");
+}
+
+#[test]
+fn a_seat_that_is_not_confirmed_is_caught() {
+    let report = caught(Bug::SeatNotConfirmed);
+    assert_eq!(report.violations[0].checker, "seat-held");
+}
+
+#[test]
+fn a_seat_that_a_crash_forgets_is_caught() {
+    let report = caught(Bug::SeatNotKept);
+    assert_eq!(report.violations[0].checker, "seat-held");
+}
+
+#[test]
+fn a_seat_that_is_never_freed_is_caught() {
+    let report = caught(Bug::SeatNotFreed);
+    assert_eq!(report.violations[0].checker, "seat-held");
 }

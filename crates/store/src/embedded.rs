@@ -18,7 +18,7 @@ use fs4::FileExt as _;
 use rejoin_core::scope::{Batch, Change, Opened, ScopeId};
 
 use self::disk::{Disk, DiskFile};
-use self::engine::{Engine, Trouble};
+use self::engine::{Engine, Raised, Trouble};
 use self::folder::{FORMAT, Folder, FolderError};
 use self::snapshot::Snapshots;
 use crate::{Damaged, Outcome, ScopeKind, Store, StoreError};
@@ -40,6 +40,7 @@ pub struct Embedded {
     snapshots: Snapshots,
     again: Again,
     folder: Option<Folder>,
+    raised: Raised,
     /// Groups to come before a full disk is tried again.
     full: Option<u32>,
     /// Why nothing is committed any more.
@@ -77,7 +78,8 @@ impl Embedded {
         check_about(path, &engine, folder.id())?;
         let again = folder.data().map_err(system)?;
         let again: Again = Box::new(move || Ok(Box::new(DiskFile::new(again.try_clone()?))));
-        let store = Self::on(engine, again, Some(folder));
+        let store =
+            Self::on(engine, again, Some(folder)).map_err(|trouble| store(trouble.into()))?;
         store.keep_reserve();
         Ok(store)
     }
@@ -95,13 +97,15 @@ impl Embedded {
         if engine.about("format")?.is_none() {
             engine.set_about(&[("format", &FORMAT.to_le_bytes())])?;
         }
-        Ok(Self::on(engine, Box::new(again), None))
+        Ok(Self::on(engine, Box::new(again), None)?)
     }
 
-    fn on(engine: Engine, again: Again, folder: Option<Folder>) -> Self {
+    fn on(engine: Engine, again: Again, folder: Option<Folder>) -> Result<Self, Trouble> {
         let snapshots = Snapshots::default();
         snapshots.show(engine.database());
-        Self { engine: Some(engine), snapshots, again, folder, full: None, poisoned: None }
+        let raised = engine.raised()?;
+        let engine = Some(engine);
+        Ok(Self { engine, snapshots, again, folder, raised, full: None, poisoned: None })
     }
 
     /// A way to look at what is committed, from any thread, while the store is in use.
@@ -112,7 +116,7 @@ impl Embedded {
 
     /// Writes scopes of a backup.
     fn put_back(&mut self, scopes: &[(ScopeId, Opened)]) -> Result<(), StoreError> {
-        Ok(self.engine()?.put_back(scopes)?)
+        Ok(self.engine()?.0.put_back(scopes)?)
     }
 
     /// A row of one scope lands in the place of a row of another, as a disk that misdirects a write
@@ -122,7 +126,7 @@ impl Embedded {
     /// The file cannot be written.
     #[cfg(feature = "contract")]
     pub fn misplace(&mut self, from: ScopeId, onto: ScopeId) -> Result<bool, StoreError> {
-        Ok(self.engine()?.misplace(from, onto)?)
+        Ok(self.engine()?.0.misplace(from, onto)?)
     }
 
     fn poison(&mut self, why: String) -> Outcome {
@@ -131,19 +135,21 @@ impl Embedded {
     }
 
     /// The engine, opened again if it had to be closed.
-    fn engine(&mut self) -> Result<&Engine, Trouble> {
+    fn engine(&mut self) -> Result<(&Engine, &mut Raised), Trouble> {
         if self.engine.is_none() {
             let disk = (self.again)().map_err(|error| Trouble::Unreadable(error.to_string()))?;
             let engine = Engine::open(disk)?;
+            self.raised = engine.raised()?;
             self.snapshots.show(engine.database());
             self.engine = Some(engine);
         }
-        self.engine.as_ref().ok_or(Trouble::Poisoned)
+        let engine = self.engine.as_ref().ok_or(Trouble::Poisoned)?;
+        Ok((engine, &mut self.raised))
     }
 
     fn try_commit(&mut self, group: &[Batch]) -> Vec<Outcome> {
         let all = |outcome| vec![outcome; group.len()];
-        match self.engine().and_then(|engine| engine.commit(group)) {
+        match self.engine().and_then(|(engine, raised)| engine.commit(group, raised)) {
             Ok(outcomes) => {
                 if self.full.take().is_some() {
                     self.keep_reserve();
@@ -177,7 +183,7 @@ impl Embedded {
         if some.is_empty() {
             return outcomes;
         }
-        match self.engine().and_then(|engine| engine.commit(&some)) {
+        match self.engine().and_then(|(engine, raised)| engine.commit(&some, raised)) {
             Ok(done) => {
                 // There may be room in the file soon: pages that were given up can be used two
                 // commits later.
@@ -267,7 +273,7 @@ impl Store for Embedded {
         if self.poisoned.is_some() {
             return Err(StoreError::Poisoned);
         }
-        match self.engine().and_then(|engine| engine.open_scopes(scopes)) {
+        match self.engine().and_then(|(engine, raised)| engine.open_scopes(scopes, raised)) {
             Ok(found) => Ok(found),
             Err(Trouble::Full) => {
                 self.close_engine();

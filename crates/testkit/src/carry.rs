@@ -60,6 +60,7 @@ impl World {
             HubOutput::Seat(request) => {
                 self.check(HubInput::Seat(request, Err(SeatRefusal::Unknown)));
             }
+            HubOutput::Game(..) => {}
             HubOutput::RunCallback { session, callback } => {
                 self.callbacks.push((session, callback))
             }

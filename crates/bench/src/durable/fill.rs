@@ -30,6 +30,8 @@ pub(super) fn fill(path: &Path, count: u64) -> Result<()> {
     let config = HubConfig {
         anonymous: true,
         hold: rejoin_core::exchange::Hold::Timed(HOLD),
+        // They come as fast as they can be kept.
+        returns_per_second: 0,
         ..HubConfig::default()
     };
     let now = Time::from_millis(1_000);

@@ -6,7 +6,7 @@
 const MASK: [u8; 4] = [0; 4];
 
 /// The request that turns a connection into a WebSocket.
-pub(super) fn upgrade(host: &str, path: &str) -> String {
+pub(crate) fn upgrade(host: &str, path: &str) -> String {
     format!(
         "GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
          Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\
@@ -15,7 +15,7 @@ pub(super) fn upgrade(host: &str, path: &str) -> String {
 }
 
 /// Adds a binary message of a client.
-pub(super) fn put_message(out: &mut Vec<u8>, payload: &[u8]) {
+pub(crate) fn put_message(out: &mut Vec<u8>, payload: &[u8]) {
     out.push(0x82);
     match payload.len() {
         len @ 0..126 => out.push(0x80 | len as u8),
@@ -84,7 +84,7 @@ fn varint_length(value: u64) -> u64 {
 }
 
 /// Writes `Up { seq, message { payload, wants_reply } }`.
-pub(super) fn put_request(out: &mut Vec<u8>, seq: u64, payload: &[u8]) {
+pub(crate) fn put_request(out: &mut Vec<u8>, seq: u64, payload: &[u8]) {
     put_up(out, seq, payload, &[0x20, 0x01]);
 }
 

@@ -17,7 +17,11 @@ use tokio::net::TcpListener;
 use super::timed::{Timed, Times};
 use super::zones::{BEAT, Beat, ECHO, Echo, HOLD, PERIOD, RELAY, config};
 
-pub(crate) async fn start(listener: TcpListener, data: Option<&Path>) -> Result<(Server, Times)> {
+pub(crate) async fn start(
+    listener: TcpListener,
+    data: Option<&Path>,
+    guarded: bool,
+) -> Result<(Server, Times)> {
     let unlimited = Rate { per_second: 0, burst: 0 };
     let hub = HubConfig {
         anonymous: true,
@@ -28,6 +32,7 @@ pub(crate) async fn start(listener: TcpListener, data: Option<&Path>) -> Result<
         returns_per_second: 0,
         ..HubConfig::default()
     };
+    let hub = if guarded { with_budgets(hub) } else { hub };
     let times = Times::new()?;
     let durability = if data.is_some() { Durability::Full } else { Durability::Memory };
     let mut builder = ServerBuilder::new()
@@ -44,4 +49,11 @@ pub(crate) async fn start(listener: TcpListener, data: Option<&Path>) -> Result<
     let door = server.clone();
     tokio::spawn(async move { door.listen(listener, WebConfig::default()).await });
     Ok((server, times))
+}
+
+/// Each connection has its budget; addresses have no ration, because all clients are on this machine.
+fn with_budgets(hub: HubConfig) -> HubConfig {
+    let HubConfig { messages, bytes, guard, .. } = HubConfig::default();
+    let guard = GuardConfig { sever_after: guard.sever_after, ..GuardConfig::open() };
+    HubConfig { messages, bytes, guard, ..hub }
 }

@@ -215,6 +215,7 @@ impl Hall {
                 | HubOutput::AskAdmission { .. }
                 | HubOutput::RunCallback { .. }
                 | HubOutput::Seat(_)
+                | HubOutput::Game(..)
                 | HubOutput::Native { .. }
                 | HubOutput::Event(_)
                 | HubOutput::Answer { .. } => {}

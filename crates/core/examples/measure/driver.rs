@@ -7,6 +7,7 @@ use std::time::Duration;
 use rejoin_core::budget::Rate;
 use rejoin_core::chance::Chance;
 use rejoin_core::exchange::Hold;
+use rejoin_core::guard::GuardConfig;
 use rejoin_core::hub::{Hub, HubConfig, HubInput, HubOutput, Recovered, ZoneKind};
 use rejoin_core::id::{ConnectionId, OwnerEpoch, ZoneId};
 use rejoin_core::scope::{Batch, Opened, ScopeId};
@@ -68,7 +69,7 @@ pub(crate) struct Driver {
 
 impl Driver {
     /// A hub without sessions, whose zones have this durability. It runs on defaults but for what
-    /// would end the measurement: nobody is throttled, and a hold lasts a day.
+    /// would end the measurement: nobody is throttled or rationed, and a hold lasts a day.
     pub(crate) fn new(durability: Durability) -> Self {
         let hold = Hold::Timed(Duration::from_secs(86_400));
         let rate = Rate { per_second: 1 << 30, burst: 1 << 30 };
@@ -86,6 +87,8 @@ impl Driver {
             hold,
             messages: rate,
             bytes: rate,
+            guard: GuardConfig::open(),
+            returns_per_second: 0,
             kinds: [(KIND.to_owned(), kind)].into(),
             ..HubConfig::default()
         };

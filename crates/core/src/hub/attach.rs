@@ -70,8 +70,10 @@ impl Hub {
             Some((Presented::Retired, _)) => self.retired_token(now, id, session_id, &claim),
             Some((Presented::Unknown, _)) | None => {
                 hit(Mark::SessionUnknown);
-                self.count_failure(now, id);
-                self.refuse(id, CloseCode::SessionUnknown, "unknown session or token");
+                match self.count_failure(now, id) {
+                    None => self.refuse(id, CloseCode::SessionUnknown, "unknown session or token"),
+                    Some(wait) => self.failed_too_often(now, id, wait),
+                }
             }
         }
     }

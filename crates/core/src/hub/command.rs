@@ -220,11 +220,9 @@ impl Hub {
                 Err(code) => Answer::Refused(code),
             },
             Command::EndZone(zone) => match self.zones.get_mut(&zone) {
-                Some(info) if info.owner().is_none() => {
+                Some(info) => {
+                    // An incarnation that faults does not hear it; the next one does.
                     info.end_asked = true;
-                    Answer::Done
-                }
-                Some(_) => {
                     self.tell_zone(zone, ToZone::End);
                     Answer::Done
                 }

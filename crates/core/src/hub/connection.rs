@@ -181,6 +181,7 @@ pub(crate) struct Due {
     pub handshake: Time,
     pub beat: Time,
     pub silence: Time,
+    pub above: Time,
     pub idle: Time,
 }
 

@@ -26,6 +26,8 @@ pub(crate) enum Alarm {
     Admission(ConnectionId),
     Beat(ConnectionId),
     Silence(ConnectionId),
+    /// It was over its budget so long ago.
+    Above(ConnectionId),
     /// The hold that began when this epoch was lost.
     Hold(SessionId, SessionEpoch),
     Idle(ConnectionId),
@@ -73,6 +75,7 @@ impl Alarms {
             (due.handshake, Alarm::Handshake(id)),
             (due.beat, Alarm::Beat(id)),
             (due.silence, Alarm::Silence(id)),
+            (due.above, Alarm::Above(id)),
             (due.idle, Alarm::Idle(id)),
         ];
         for (at, alarm) in alarms {
@@ -141,6 +144,7 @@ impl Hub {
                 Alarm::Admission(connection) => self.admission_due(now, connection),
                 Alarm::Beat(connection) => self.beat(now, connection),
                 Alarm::Silence(connection) => self.silence_due(now, connection),
+                Alarm::Above(connection) => self.above_due(now, connection),
                 Alarm::Hold(session, epoch) => self.hold_due(now, session, epoch),
                 Alarm::Idle(connection) => self.idle_due(now, connection),
                 Alarm::Lifetime(session) => self.lifetime_due(now, session),

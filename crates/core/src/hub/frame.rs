@@ -134,13 +134,15 @@ impl Hub {
             (None, 1) => connection.guard,
             (None, _) => None,
         };
-        match (wait, spent.0.max(spent.1)) {
-            (Some(_), _) => drop(connection.above_since.get_or_insert(now)),
-            // A sender that presses is at the edge whenever it is read again; this one has paused.
-            (None, ..=2) => connection.above_since = None,
-            (None, _) => {}
+        if wait.is_some() && connection.above_since.is_none() && !sever_after.is_zero() {
+            connection.above_since = Some(now);
+            connection.due.above = self.alarms.set(now, sever_after, Alarm::Above(id));
         }
-        let above = connection.above_since.filter(|_| wait.is_some() && !sever_after.is_zero());
+        // A sender that presses is at the edge whenever it is read again; this one has paused.
+        if wait.is_none() && spent.0.max(spent.1) <= 2 {
+            connection.above_since = None;
+        }
+        let above = connection.above_since.filter(|_| wait.is_some());
         let is_too_long = above.is_some_and(|since| now.since(since) >= sever_after);
         let (portion_messages, portion_bytes) = connection.portion;
         connection.portion = (portion_messages + count, portion_bytes.saturating_add(bytes));

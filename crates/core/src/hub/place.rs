@@ -110,7 +110,6 @@ impl Hub {
 
     pub(crate) fn join_refused(
         &mut self,
-        now: Time,
         id: SessionId,
         (zone, stay): (ZoneId, u32),
         code: RefusalCode,
@@ -125,9 +124,9 @@ impl Hub {
             hit(Mark::TransferRefused);
         }
         if session.ending.is_some() {
-            return self.finish_end(now, id, Vec::new());
+            return self.finish_end(id, Vec::new());
         }
-        self.let_seats_go(now, id);
+        self.let_seats_go(id);
         let leg = self.open_own_leg(id);
         self.set_gate(id, |gate| *gate = Gate { moving: false, settling: Some((zone, stay)) });
         self.refuse_up(id, to, code, text, Some(leg));
@@ -151,7 +150,7 @@ impl Hub {
         session.timeline.record(at, What::Parted, departed.cause as u32);
         self.set_awaiting(id, false);
         self.confirm_seat(id, stay);
-        self.let_seats_go(now, id);
+        self.let_seats_go(id);
         let Some(session) = self.sessions.get_mut(&id) else { return };
         if departed.cause == PartCause::Left && session.ending.is_none() {
             hit(Mark::Left);
@@ -159,7 +158,7 @@ impl Hub {
         }
         let Some(session) = self.sessions.get_mut(&id) else { return };
         if session.ending.is_some() {
-            return self.finish_end(now, id, vec![After::Zone(zone, forget)]);
+            return self.finish_end(id, vec![After::Zone(zone, forget)]);
         }
         // On a live link the rest is said now, unless something before it is gone for good.
         let (broken, sent) = (departed.tail.from > departed.sent, departed.sent);
@@ -227,7 +226,7 @@ impl Hub {
             return hit(Mark::StaleIgnored);
         };
         if session.ending.is_some() {
-            return self.finish_end(now, id, Vec::new());
+            return self.finish_end(id, Vec::new());
         }
         if session.place == Place::In(zone) {
             self.lose_zone(now, id);
@@ -245,7 +244,7 @@ impl Hub {
             session.timeline.record(at, What::ZoneLost, 0);
         }
         self.set_awaiting(id, false);
-        self.let_seats_go(now, id);
+        self.let_seats_go(id);
         self.open_own_leg(id);
         if self.sessions.get(&id).is_some_and(|session| session.is_native()) {
             self.tell_native(id, Delivery::Lost);
@@ -321,7 +320,7 @@ impl Hub {
                 let cause = cause.part_cause();
                 self.after(id, After::Zone(zone, ToZone::Part { session: id, stay, cause }));
             }
-            None => self.finish_end(now, id, Vec::new()),
+            None => self.finish_end(id, Vec::new()),
         }
     }
 
@@ -345,8 +344,8 @@ impl Hub {
     }
 
     /// Nothing of the session is anywhere else: its scope goes.
-    pub(crate) fn finish_end(&mut self, now: Time, id: SessionId, mut last: Vec<After>) {
-        if self.lingers(now, id, &mut last) {
+    pub(crate) fn finish_end(&mut self, id: SessionId, mut last: Vec<After>) {
+        if self.lingers(id, &mut last) {
             return;
         }
         let Some(session) = self.sessions.remove(&id) else { return };

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use rejoin_wire::v1::{CloseCode, Hello, Resume, hello};
 
-use super::connection::Connection;
+use super::connection::{Connection, Phase};
+use super::deadline::Alarm;
 use super::{Hub, HubOutput};
 use crate::budget::{Budget, Rate};
 use crate::event::{Event, Offence, Step};
@@ -173,13 +174,22 @@ impl Hub {
         session.spent.resumes.try_spend(now, 1, rate, 0).err()
     }
 
-    /// A login or resume proved wrong.
-    pub(crate) fn count_failure(&mut self, now: Time, id: ConnectionId) {
+    /// A login or resume proved wrong; the wait if that had happened too often before.
+    pub(crate) fn count_failure(&mut self, now: Time, id: ConnectionId) -> Option<Duration> {
         let quota = self.config.guard.address_failures;
-        let origin = self.connections.get(&id).and_then(|known| known.origin);
-        if let Some(origin) = origin {
-            self.rations.addresses.record(now, origin).0.failures.count(now, quota);
-        }
+        let origin = self.connections.get(&id)?.origin?;
+        let (conduct, _) = self.rations.addresses.record(now, origin);
+        let before = conduct.failures.used_up(now, quota);
+        conduct.failures.count(now, quota);
+        before
+    }
+
+    /// Wrong once more, and not told so any more. Whoever has a valid token still comes in: one who
+    /// guesses must not keep its neighbours out.
+    pub(crate) fn failed_too_often(&mut self, now: Time, id: ConnectionId, wait: Duration) {
+        hit(Mark::FailuresRationed);
+        self.tell_step(id, None, Offence::Failures);
+        self.send_away(now, id, None, CloseCode::Flooded, wait);
     }
 
     /// A connection broke the rules; an address where that happens often is shut out for a while.
@@ -238,6 +248,24 @@ impl Hub {
         if let Some(session) = self.sessions.get_mut(&session) {
             session.spent.messages = session.spent.messages.max(connection.messages);
             session.spent.bytes = session.spent.bytes.max(connection.bytes);
+        }
+    }
+
+    /// A connection was over its budget so long ago; is it still? It may not have been read since: a
+    /// flood can put it far into debt before it is slowed down.
+    pub(crate) fn above_due(&mut self, now: Time, id: ConnectionId) {
+        let sever_after = self.config.guard.sever_after;
+        let (messages, bytes) = (self.config.messages, self.config.bytes);
+        let Some(known) = self.connections.get_mut(&id) else { return };
+        let Some(since) = known.above_since else { return };
+        let rest = sever_after.saturating_sub(now.since(since));
+        let spent = known.messages.quarters(now, messages).max(known.bytes.quarters(now, bytes));
+        if !rest.is_zero() {
+            known.due.above = self.alarms.set(now, rest, Alarm::Above(id));
+        } else if spent < 4 {
+            known.above_since = None;
+        } else if !matches!(known.phase, Phase::Fenced | Phase::Closing) {
+            self.sever_flooder(now, id);
         }
     }
 

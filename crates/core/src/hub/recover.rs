@@ -150,7 +150,7 @@ impl Hub {
                 (Place::Joining(joining), _) if !self.zones.contains_key(&joining.zone) => {
                     let zone = joining.zone;
                     let code = RefusalCode::GameOver;
-                    self.join_refused(now, id, (zone, stay), code, String::new());
+                    self.join_refused(id, (zone, stay), code, String::new());
                 }
                 (Place::Joining(_), None) => hit(Mark::JoinRedriven),
                 _ => {}

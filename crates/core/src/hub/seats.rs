@@ -13,7 +13,7 @@ use crate::exchange::{ToZone, ZoneName};
 use crate::id::{GameId, SeatId, SessionId, ZoneId};
 use crate::mark::{Mark, hit};
 use crate::planted::{Bug, is_armed};
-use crate::seat::{SeatAsk, SeatRefusal, SeatRequest, SeatStep, Seating};
+use crate::seat::{GameNews, SeatAsk, SeatRefusal, SeatRequest, SeatStep, Seating};
 use crate::session::Place;
 use crate::time::Time;
 
@@ -22,9 +22,9 @@ use crate::time::Time;
 const SEATS_MAX: usize = 8;
 
 impl Hub {
-    /// The zones that run Games, open or being opened.
+    /// The zones that run Games: those that are open, and those that are kept and about to be.
     pub fn games(&self) -> impl Iterator<Item = (GameId, &ZoneName)> {
-        let seated = self.zones.values().filter(|zone| zone.seated);
+        let seated = self.zones.values().filter(|zone| zone.seated && zone.is_kept());
         seated.filter_map(|zone| Some((GameId::from_hex(&zone.name.name)?, &zone.name)))
     }
 
@@ -32,7 +32,12 @@ impl Hub {
     pub(crate) fn open_game(&mut self, name: ZoneName) -> Result<ZoneId, RefusalCode> {
         let id = ZoneId::of(&name.kind, &name.name);
         match self.zones.get(&id) {
-            Some(zone) if zone.seated => return Ok(id),
+            Some(zone) if zone.seated => {
+                if zone.owner().is_some() {
+                    self.tell_host(id, GameNews::Opened);
+                }
+                return Ok(id);
+            }
             // Somebody opened a zone of that name, and others may be in it without a seat.
             Some(_) => return Err(RefusalCode::CreateDenied),
             None => {}
@@ -45,6 +50,14 @@ impl Hub {
         }
         self.open_zone(name, None, false, true);
         Ok(id)
+    }
+
+    /// If a zone runs a Game, its host hears what became of it.
+    pub(crate) fn tell_host(&mut self, zone: ZoneId, news: GameNews) {
+        if let Some(info) = self.zones.get(&zone).filter(|info| info.seated) {
+            let name = info.name.clone();
+            self.push(HubOutput::Game(name, news));
+        }
     }
 
     /// The seat that a join shows, if its zone wants one.
@@ -185,17 +198,17 @@ impl Hub {
                     SeatStep::Completing => Mark::SeatCompleted,
                     _ => Mark::SeatAbandoned,
                 });
-                self.forget_seat(now, id, stay);
+                self.forget_seat(id, stay);
             }
         }
     }
 
-    fn forget_seat(&mut self, now: Time, id: SessionId, stay: u32) {
+    fn forget_seat(&mut self, id: SessionId, stay: u32) {
         let Some(session) = self.sessions.get_mut(&id) else { return };
         session.seats.retain(|seating| seating.stay != stay);
         let is_over = session.ending.is_some() && session.place == Place::Nowhere;
         if is_over && session.seats.is_empty() {
-            self.finish_end(now, id, Vec::new());
+            self.finish_end(id, Vec::new());
         } else {
             self.touch(id);
         }
@@ -219,7 +232,7 @@ impl Hub {
             // There is no claim that could be given back.
             session.seats.retain(|seating| seating.stay != stay);
         }
-        self.join_refused(now, id, (zone, stay), code, String::new());
+        self.join_refused(id, (zone, stay), code, String::new());
         // The zone was not asked: nothing can come back from there.
         self.forgotten(now, zone, id, stay);
     }
@@ -251,7 +264,8 @@ impl Hub {
         let Some(session) = self.sessions.get_mut(&id) else { return };
         let claiming = |s: &&mut Seating| s.stay == stay && s.step == SeatStep::Claiming;
         if let Some(seating) = session.seats.iter_mut().find(claiming) {
-            seating.let_go(SeatStep::Confirming);
+            let is_told = !is_armed(Bug::SeatNotConfirmed);
+            seating.let_go(if is_told { SeatStep::Confirming } else { SeatStep::Active });
             seating.is_claimed = true;
             self.touch(id);
             self.after(id, After::Seats);
@@ -259,7 +273,7 @@ impl Hub {
     }
 
     /// The open stay is over, or will not begin: the directory is told once that is kept.
-    pub(crate) fn let_seats_go(&mut self, now: Time, id: SessionId) {
+    pub(crate) fn let_seats_go(&mut self, id: SessionId) {
         let Some(session) = self.sessions.get_mut(&id) else { return };
         let mut is_any = false;
         for seating in session.seats.iter_mut().filter(|seating| seating.is_open()) {
@@ -274,16 +288,13 @@ impl Hub {
         }
         if is_any {
             self.touch(id);
-            if is_armed(Bug::SeatFreedEarly) {
-                return self.ask_seats(now, id);
-            }
             self.after(id, After::Seats);
         }
     }
 
     /// A session that has ended waits for the directory: whether it has to.
-    pub(crate) fn lingers(&mut self, now: Time, id: SessionId, last: &mut Vec<After>) -> bool {
-        self.let_seats_go(now, id);
+    pub(crate) fn lingers(&mut self, id: SessionId, last: &mut Vec<After>) -> bool {
+        self.let_seats_go(id);
         let Some(session) = self.sessions.get_mut(&id) else { return false };
         if session.seats.is_empty() {
             return false;

@@ -12,6 +12,7 @@ use crate::event::{EndCause, Event};
 use crate::exchange::{Hold, ToHub, ToZone, ZoneName};
 use crate::id::{ConnectionId, OwnerEpoch, PlayerId, SessionId, ZoneId};
 use crate::mark::{Mark, hit};
+use crate::seat::GameNews;
 use crate::session::{Flags, Place, Presence};
 use crate::time::Time;
 use crate::zone::{ZoneConfig, ZoneSpec};
@@ -40,7 +41,7 @@ pub(crate) struct ZoneInfo {
     opened_by: Option<PlayerId>,
     /// The hub is not ready before this zone is open.
     awaited: bool,
-    /// It was told to end before it was open.
+    /// It was told to end: every incarnation is told again.
     pub end_asked: bool,
 }
 
@@ -56,6 +57,11 @@ impl ZoneInfo {
     /// Whether what it says waits for its store.
     pub(crate) fn is_gated(&self) -> bool {
         self.config.durability.is_gated()
+    }
+
+    /// Whether it is there: open, or kept and about to be.
+    pub(crate) fn is_kept(&self) -> bool {
+        self.awaited || self.owner().is_some()
     }
 
     pub(crate) fn is_settled(&self) -> bool {
@@ -147,7 +153,7 @@ impl Hub {
             ToHub::OpenRefused { text } => self.open_refused(now, zone, text),
             ToHub::Admitted { session, stay } => self.admitted(now, session, stay),
             ToHub::JoinRefused { session, stay, code, text } => {
-                self.join_refused(now, session, (zone, stay), code, text);
+                self.join_refused(session, (zone, stay), code, text);
             }
             ToHub::Missing { session, stay } => self.missing(now, zone, session, stay),
             ToHub::Attached { session, epoch, reason, replayed } => {
@@ -186,6 +192,7 @@ impl Hub {
         if let Some(info) = self.zones.get_mut(&zone) {
             info.match_running = running;
         }
+        self.tell_host(zone, GameNews::Match(running));
         if !running {
             self.match_ended(now, zone);
         }
@@ -210,11 +217,12 @@ impl Hub {
         if let Some(info) = self.zones.get_mut(&zone) {
             info.match_running = match_running;
             info.awaited = false;
-            let (name, end_asked) = (info.name.clone(), std::mem::take(&mut info.end_asked));
+            let (name, end_asked) = (info.name.clone(), info.end_asked);
             if end_asked {
                 self.tell_zone(zone, ToZone::End);
             }
             self.push(HubOutput::Event(Event::ZoneOpened { zone, name }));
+            self.tell_host(zone, GameNews::Opened);
         }
         for (session, stay) in members {
             let here = self
@@ -267,10 +275,12 @@ impl Hub {
 
     fn open_refused(&mut self, now: Time, zone: ZoneId, text: String) {
         self.push(HubOutput::Event(Event::ZoneOpenRefused { zone, text: text.clone() }));
+        self.tell_host(zone, GameNews::Refused(text.clone()));
         self.abandon_zone(now, zone, &text);
     }
 
     fn zone_ended(&mut self, now: Time, zone: ZoneId) {
+        self.tell_host(zone, GameNews::Ended);
         self.abandon_zone(now, zone, "the zone ended");
     }
 
@@ -285,7 +295,7 @@ impl Hub {
                 Place::Joining(joining) => {
                     let asked = joining.asked.is_some();
                     let code = RefusalCode::UnknownZone;
-                    self.join_refused(now, id, (zone, stay), code, text.to_owned());
+                    self.join_refused(id, (zone, stay), code, text.to_owned());
                     if !asked {
                         // Nothing was sent there that could come back.
                         self.forgotten(now, zone, id, stay);
@@ -325,7 +335,7 @@ impl Hub {
         let closed = info.faults.len() > most;
         let (name, config, seated) = (info.name.clone(), info.config.clone(), info.seated);
         self.push(HubOutput::Event(Event::ZoneFault { zone, text, closed }));
-        let poisoned = self.charge_fault(now, zone, poisoned);
+        let poisoned = self.charge_fault(zone, poisoned);
         let spec = ZoneSpec { id: zone, name, config, seated, poisoned, closed };
         self.push(HubOutput::OpenZone(Box::new(spec)));
         for id in self.sessions_in(zone) {
@@ -344,7 +354,6 @@ impl Hub {
     /// zone's next incarnation, which may not know the joiner yet.
     fn charge_fault(
         &mut self,
-        now: Time,
         zone: ZoneId,
         culprit: Option<(SessionId, u64)>,
     ) -> Option<(SessionId, u64)> {
@@ -356,7 +365,7 @@ impl Hub {
             if joining.to == number {
                 let stay = session.leg.stay;
                 let code = RefusalCode::ZoneFault;
-                self.join_refused(now, id, (zone, stay), code, String::new());
+                self.join_refused(id, (zone, stay), code, String::new());
                 return None;
             }
             joining.poisoned = Some(number).filter(|number| *number > 0);

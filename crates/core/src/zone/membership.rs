@@ -158,6 +158,8 @@ impl<Z: Zone> ZoneCore<Z> {
         let _ = self.room.roster.connect(now, session, admit.player, MatchData::default());
         self.room.dirty.players.insert(admit.player);
         self.room.dirty.members.insert(session);
+        // Whatever the game made of it: who is here is kept before anybody hears of it.
+        self.room.dirty.any = true;
         if admit.native {
             self.tell_native(session, Delivery::Joined(self.room.name.clone(), payload));
         } else {

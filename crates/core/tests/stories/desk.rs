@@ -278,6 +278,7 @@ impl Desk {
                     let verdict = self.clerk.answer(&request);
                     self.to_hub.push_back(HubInput::Seat(request, verdict));
                 }
+                HubOutput::Game(_, news) => self.clerk.news.push(news),
                 HubOutput::OpenZone(spec) => self.to_open.push_back(*spec),
                 HubOutput::DropZone(id) => drop(self.zones.remove(&id)),
                 HubOutput::Commit(batch) => self.store.submit(batch),

@@ -6,12 +6,14 @@ use rejoin_core::exchange::ZoneName;
 use rejoin_core::hub::{Answer, Command, SessionConfig};
 use rejoin_core::id::{GameId, SeatId, SessionId, ZoneId};
 use rejoin_core::scope::ScopeId;
-use rejoin_core::seat::{SeatAsk, SeatStep};
+use rejoin_core::seat::{GameNews, SeatAsk, SeatStep};
 use rejoin_core::session::Place;
 use rejoin_core::wire::v1::{Join, RefusalCode, Rung, up};
 
 use crate::desk::clerk::Seat;
 use crate::desk::{Desk, join};
+
+type Act = fn(&mut Desk);
 
 const GAME: GameId = GameId([0xab; 16]);
 
@@ -151,7 +153,7 @@ fn a_drop_keeps_the_seat_and_the_end_of_the_hold_frees_it() {
 
 #[test]
 fn every_way_out_frees_the_seat() {
-    let ways: [(&str, fn(&mut Desk)); 5] = [
+    let ways: [(&str, Act); 5] = [
         ("bye", |desk| desk.bye("ann")),
         ("kick", |desk| {
             let ann = desk.id("ann");
@@ -177,6 +179,8 @@ fn every_way_out_frees_the_seat() {
         act(&mut desk);
         assert_eq!(desk.clerk.state(seat), Seat::Left, "{what}");
         assert_eq!(members(&desk), 0, "{what}");
+        let is_over = matches!(what, "fault" | "end");
+        assert_eq!(desk.clerk.news.last() == Some(&GameNews::Ended), is_over, "{what}");
     }
 }
 
@@ -239,7 +243,7 @@ fn a_claim_that_ran_out_is_made_again_or_the_member_goes() {
 
 #[test]
 fn a_crash_between_any_two_steps_leaves_no_seat_and_no_member_alone() {
-    let acts: [(&str, fn(&mut Desk)); 3] = [
+    let acts: [(&str, Act); 3] = [
         ("join", |desk| desk.up("bob", shown("plaza", &SeatId([2; 16]).to_string()))),
         ("part", |desk| desk.part("ann")),
         ("bye", |desk| desk.bye("ann")),

@@ -66,6 +66,10 @@ impl GameCore {
                     }
                 }
                 self.standing_number = self.standing_number.max(number);
+                if standing == Standing::Present && self.status == Status::Terminating {
+                    // It was away when it was told.
+                    self.destroy(now);
+                }
             }
             ToGame::Drain(host) if self.is_of(host) => {
                 self.terminate(now, EndCause::HostDrained);

@@ -5,8 +5,8 @@ use std::net::SocketAddr;
 
 use rejoin::hub::HubConfig;
 use rejoin::server::{
-    AdminConfig, ApiConfig, ServerBuilder, SightConfig, TcpConfig, Tls, TlsError, WebConfig,
-    Webhook, relay,
+    AdminConfig, ApiConfig, GamesConfig, Server, ServerBuilder, SightConfig, TcpConfig, Tls,
+    TlsError, WebConfig, Webhook, relay,
 };
 use rejoin::store::Embedded;
 use rejoin_arena::Arena;
@@ -82,6 +82,7 @@ async fn serve(settings: &Settings) -> Result<(), Failure> {
     }
     if settings.directory.enabled {
         builder = builder.directory(settings.directory.config.clone());
+        builder = with_games(builder, settings, players_at);
     }
     if let Some(admission) = &settings.admission {
         let hook = Webhook::new(&admission.url, admission.secret.as_deref());
@@ -91,22 +92,11 @@ async fn serve(settings: &Settings) -> Result<(), Failure> {
     let server = builder.start().map_err(|error| Failure::new(error.to_string()))?;
     let web = web_config(settings, players_at, tls.clone());
     let operators = AdminConfig { hosts: settings.admin_hosts.clone(), ..AdminConfig::default() };
-    let doors = [server.clone(), server.clone()];
-    let [first, second] = doors;
+    let (first, second) = (server.clone(), server.clone());
     tokio::spawn(async move { first.listen(players, web).await });
     tokio::spawn(async move { second.listen_admin(admin, operators).await });
     let tcp_at = tcp.as_ref().and_then(|tcp| tcp.local_addr().ok());
-    if let (Some(tcp), Some(asked)) = (tcp, settings.tcp) {
-        let proxies = settings.trusted_proxies.clone().into_iter();
-        let trusted_proxies = proxies.filter(|_| asked.proxy_header).collect();
-        let config = TcpConfig { trusted_proxies, tls: tls.clone(), ..TcpConfig::default() };
-        let third = server.clone();
-        tokio::spawn(async move { third.listen_tcp(tcp, config).await });
-    }
-    if let Some(tls) = tls {
-        tokio::spawn(tls.clone().follow());
-        tokio::spawn(reload_when_told(tls));
-    }
+    open_streams(settings, &server, tcp, tls);
     if has_arena {
         tokio::spawn(rejoin_arena::keep(server.clone()));
     }
@@ -133,6 +123,38 @@ async fn serve(settings: &Settings) -> Result<(), Failure> {
     }
     println!("stopped");
     Ok(())
+}
+
+/// The kinds of zone that run Games of the directory.
+fn with_games(
+    mut builder: ServerBuilder,
+    settings: &Settings,
+    players: SocketAddr,
+) -> ServerBuilder {
+    let (address, port) = (players.ip().to_string(), players.port());
+    let games = GamesConfig { address, port, ..GamesConfig::default() };
+    if settings.relay_games {
+        builder = builder.games(relay::KIND, games.clone());
+    }
+    if settings.has_arena(players) {
+        builder = builder.games(rejoin_arena::KIND, games);
+    }
+    builder
+}
+
+/// Opens the door for byte streams, if there is one, and keeps the certificate of all doors fresh.
+fn open_streams(settings: &Settings, server: &Server, tcp: Option<TcpListener>, tls: Option<Tls>) {
+    if let (Some(tcp), Some(asked)) = (tcp, settings.tcp) {
+        let proxies = settings.trusted_proxies.clone().into_iter();
+        let trusted_proxies = proxies.filter(|_| asked.proxy_header).collect();
+        let config = TcpConfig { trusted_proxies, tls: tls.clone(), ..TcpConfig::default() };
+        let server = server.clone();
+        tokio::spawn(async move { server.listen_tcp(tcp, config).await });
+    }
+    if let Some(tls) = tls {
+        tokio::spawn(tls.clone().follow());
+        tokio::spawn(reload_when_told(tls));
+    }
 }
 
 fn web_config(settings: &Settings, players: SocketAddr, tls: Option<Tls>) -> WebConfig {

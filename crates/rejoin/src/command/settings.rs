@@ -198,6 +198,8 @@ pub(crate) struct Settings {
     pub(crate) server_names: Option<Vec<String>>,
     pub(crate) origins: Vec<String>,
     pub(crate) relay: RelayConfig,
+    /// Relay zones run Games of the directory.
+    pub(crate) relay_games: bool,
     pub(crate) stop_within: Duration,
     pub(crate) trusted_proxies: Vec<AddressBlock>,
     pub(crate) forwarded_header: ForwardedHeader,
@@ -233,6 +235,7 @@ impl ServeArguments {
             demo: self.demo || file.demo == Some(true),
             server_names: file.server_names,
             origins: file.origins.unwrap_or_default(),
+            relay_games: file.zone.relay.runs_games(),
             relay: file.zone.relay.config(memory).map_err(Failure::new)?,
             stop_within: Duration::from_secs(stop_within_s),
             trusted_proxies: file.trusted_proxies.unwrap_or_default(),
@@ -303,7 +306,7 @@ impl fmt::Display for Settings {
         if self.forwarded_header == ForwardedHeader::Forwarded {
             writeln!(f, "forwarded_header = \"forwarded\"")?;
         }
-        zones::show(&self.relay, f)?;
+        zones::show(&self.relay, self.relay_games, f)?;
         if let Some(AdmissionFile { url, secret }) = &self.admission {
             writeln!(f, "\n[admission]\nurl = {url:?}")?;
             if secret.is_some() {

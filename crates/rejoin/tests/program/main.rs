@@ -4,4 +4,5 @@
 mod arena;
 mod binary;
 mod dialogue;
+mod doors;
 mod serving;

@@ -15,7 +15,9 @@ pub(crate) fn rejoin() -> Command {
     {
         command.env_remove(format!("REJOIN_{name}"));
     }
-    command.env_remove("REJOIN_STOP_WITHIN_S");
+    for name in ["STOP_WITHIN_S", "TCP_LISTEN", "TLS_DEV", "GUARD"] {
+        command.env_remove(format!("REJOIN_{name}"));
+    }
     command
 }
 

@@ -66,6 +66,16 @@ impl DirectoryDoor {
         self.answered(|asker| Mail::Ask(command, asker)).await
     }
 
+    /// Asks at once, and gives back where the answer comes. What is asked so keeps its order.
+    pub(crate) fn begin(
+        &self,
+        command: Command,
+    ) -> Result<oneshot::Receiver<Result<Answer, Refusal>>, AskError> {
+        let (asker, answer) = oneshot::channel();
+        self.put(Mail::Ask(command, asker))?;
+        Ok(answer)
+    }
+
     /// Registers a host's process and listens for its orders. Say [`HostWord::Ready`] next.
     ///
     /// # Errors
@@ -197,12 +207,16 @@ impl DirectoryDoor {
         self.mail.send(mail).await.map_err(|_| AskError::Stopped)
     }
 
-    async fn answered(&self, mail: impl FnOnce(Asker) -> Mail) -> Result<Answer, AskError> {
-        let (asker, answer) = oneshot::channel();
-        self.mail.try_send(mail(asker)).map_err(|error| match error {
+    fn put(&self, mail: Mail) -> Result<(), AskError> {
+        self.mail.try_send(mail).map_err(|error| match error {
             TrySendError::Full(_) => AskError::Busy,
             TrySendError::Closed(_) => AskError::Stopped,
-        })?;
+        })
+    }
+
+    async fn answered(&self, mail: impl FnOnce(Asker) -> Mail) -> Result<Answer, AskError> {
+        let (asker, answer) = oneshot::channel();
+        self.put(mail(asker))?;
         Ok(answer.await.map_err(|_| AskError::Stopped)??)
     }
 }

@@ -4,6 +4,7 @@
 
 mod cases;
 mod dial;
+mod hop;
 mod speaker;
 
 /// Runs every case on a transport.

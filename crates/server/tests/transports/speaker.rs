@@ -121,6 +121,13 @@ impl<T: Transport> House<T> {
     }
 }
 
+impl<L> Speaker<L> {
+    /// Somebody at the end of a line that was dialled by hand, whose next number follows this one.
+    pub(crate) fn on(line: L, encoding: Encoding, number: u64) -> Self {
+        Self { line, encoding, number, session: SessionId(0) }
+    }
+}
+
 pub(crate) struct Speaker<L> {
     pub(crate) line: L,
     pub(crate) session: SessionId,
@@ -180,6 +187,18 @@ impl<L: Line> Speaker<L> {
         let answer = self.hear_down().await;
         let down::Body::Reply(reply) = answer else { panic!("{answer:?}") };
         assert_eq!((reply.to, &reply.payload[..]), (number, &b"are you there?"[..]));
+    }
+
+    /// Asks its zone something and lets pass what others say before the answer.
+    pub(crate) async fn assert_plays_until_quiet(&mut self) {
+        let number = self.tell("still there?", true).await;
+        loop {
+            match self.hear_down().await {
+                down::Body::Reply(reply) => return assert_eq!(reply.to, number),
+                down::Body::Message(_) => {}
+                other => panic!("{other:?}"),
+            }
+        }
     }
 
     /// The next frame that is no acknowledgement, ping or notice, or how the connection ended.

@@ -13,7 +13,7 @@ use redb::{
     Database, Durability, ReadTransaction, ReadableDatabase, ReadableTable, StorageError, Table,
     TableDefinition,
 };
-use rejoin_core::id::OwnerEpoch;
+use rejoin_core::id::{OwnerEpoch, Revision};
 use rejoin_core::scope::{Batch, Change, Opened, ScopeId};
 
 use super::disk::{Disk, Watched};
@@ -25,6 +25,8 @@ use crate::{Damaged, Outcome, ScopeKind, StoreError, print};
 const SCOPES: TableDefinition<'_, &[u8], &[u8]> = TableDefinition::new("scopes");
 /// What was set aside, under a number for each scope, as it was found.
 const ASIDE: TableDefinition<'_, (u64, &[u8]), &[u8]> = TableDefinition::new("aside");
+/// Owner epochs above those in the heads of their scopes.
+const RAISED: TableDefinition<'_, &[u8], u64> = TableDefinition::new("raised");
 /// What the folder says of itself.
 const ABOUT: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("about");
 
@@ -56,6 +58,15 @@ impl From<Trouble> for StoreError {
 pub(super) struct Engine {
     database: Arc<Database>,
     sync_failed: Arc<AtomicBool>,
+}
+
+/// Owner epochs that were raised when their scopes were opened, until something is written with them.
+pub(super) type Raised = BTreeMap<ScopeId, OwnerEpoch>;
+
+/// Whether opening a scope leaves its head as it is and writes the owner's epoch to a table of its
+/// own. Opening a hundred thousand sessions would otherwise write every page again.
+fn is_raised_apart(scope: ScopeId) -> bool {
+    matches!(scope, ScopeId::Session(_) | ScopeId::Player(_))
 }
 
 type Rows<'a> = Table<'a, &'static [u8], &'static [u8]>;
@@ -104,25 +115,41 @@ impl Engine {
         })
     }
 
-    pub(super) fn commit(&self, group: &[Batch]) -> Result<Vec<Outcome>, Trouble> {
-        self.guard(|database| {
+    pub(super) fn commit(
+        &self,
+        group: &[Batch],
+        raised: &mut Raised,
+    ) -> Result<Vec<Outcome>, Trouble> {
+        let (outcomes, changed) = self.guard(|database| {
             let mut writing = database.begin_write()?;
             writing.set_durability(Durability::Immediate)?;
-            let (outcomes, is_changed) = {
-                let mut pen = Pen { rows: writing.open_table(SCOPES)?, heads: BTreeMap::new() };
+            let (outcomes, changed) = {
+                let rows = writing.open_table(SCOPES)?;
+                let mut pen = Pen { rows, heads: BTreeMap::new(), raised };
                 let mut outcomes = Vec::with_capacity(group.len());
                 for (batch, is_doomed) in group.iter().zip(doomed(group)) {
                     outcomes.push(pen.apply(batch, is_doomed)?);
                 }
-                (outcomes, pen.write_heads()?)
+                let changed = pen.write_heads()?;
+                if changed.iter().any(|scope| raised.contains_key(scope)) {
+                    let mut apart = writing.open_table(RAISED)?;
+                    for scope in &changed {
+                        apart.remove(&row::scope_bytes(*scope)[..])?;
+                    }
+                }
+                (outcomes, changed)
             };
-            if is_changed {
-                writing.commit()?;
-            } else {
+            if changed.is_empty() {
                 writing.abort()?;
+            } else {
+                writing.commit()?;
             }
-            Ok(outcomes)
-        })
+            Ok((outcomes, changed))
+        })?;
+        for scope in changed {
+            raised.remove(&scope);
+        }
+        Ok(outcomes)
     }
 
     /// Writes scopes as a backup has them, whatever their owners and revisions.
@@ -178,29 +205,57 @@ impl Engine {
         })
     }
 
+    /// What was raised and not written with, as it is in the file.
+    pub(super) fn raised(&self) -> Result<Raised, Trouble> {
+        self.guard(|database| {
+            let reading = database.begin_read()?;
+            let table = match reading.open_table(RAISED) {
+                Err(redb::TableError::TableDoesNotExist(_)) => return Ok(Raised::new()),
+                table => table?,
+            };
+            let mut raised = Raised::new();
+            for entry in table.iter()? {
+                let (key, owner) = entry?;
+                if let Some((scope, _)) = row::split(key.value()) {
+                    raised.insert(scope, OwnerEpoch(owner.value()));
+                }
+            }
+            Ok(raised)
+        })
+    }
+
     pub(super) fn open_scopes(
         &self,
         scopes: &[ScopeId],
+        raised: &mut Raised,
     ) -> Result<Vec<Result<Opened, Damaged>>, Trouble> {
-        self.guard(|database| {
+        let found = self.guard(|database| {
             let mut writing = database.begin_write()?;
             writing.set_durability(Durability::Immediate)?;
             let mut found = Vec::with_capacity(scopes.len());
             {
                 let mut rows = writing.open_table(SCOPES)?;
                 let mut aside = writing.open_table(ASIDE)?;
+                let mut apart = writing.open_table(RAISED)?;
                 for scope in scopes {
                     let bytes = row::scope_bytes(*scope);
                     found.push(match read_scope(&rows, &bytes)? {
                         Ok((mut head, read)) => {
-                            head.owner = OwnerEpoch(head.owner.0 + 1);
-                            let written = head.write(&bytes);
-                            rows.insert(&row::head_key(&bytes)[..], &written[..])?;
-                            Ok(Opened { owner: head.owner, revision: head.revision, rows: read })
+                            let before = raised.get(scope).copied().unwrap_or(head.owner);
+                            let owner = OwnerEpoch(before.0 + 1);
+                            if is_raised_apart(*scope) && head.revision > Revision(0) {
+                                apart.insert(&bytes[..], owner.0)?;
+                            } else {
+                                head.owner = owner;
+                                let written = head.write(&bytes);
+                                rows.insert(&row::head_key(&bytes)[..], &written[..])?;
+                            }
+                            Ok(Opened { owner, revision: head.revision, rows: read })
                         }
                         Err(why) if *scope == ScopeId::Hub => Err(Damaged { scope: *scope, why }),
                         Err(why) => {
                             set_aside(&mut rows, &mut aside, &bytes)?;
+                            apart.remove(&bytes[..])?;
                             Err(Damaged { scope: *scope, why })
                         }
                     });
@@ -208,7 +263,17 @@ impl Engine {
             }
             writing.commit()?;
             Ok(found)
-        })
+        })?;
+        for (scope, opened) in scopes.iter().zip(&found) {
+            match opened {
+                Ok(opened) if is_raised_apart(*scope) && opened.revision > Revision(0) => {
+                    raised.insert(*scope, opened.owner);
+                }
+                Ok(_) => {}
+                Err(_) => drop(raised.remove(scope)),
+            }
+        }
+        Ok(found)
     }
 
     pub(super) fn scopes(&self, kind: Option<ScopeKind>) -> Result<Vec<ScopeId>, Trouble> {
@@ -272,6 +337,7 @@ fn is_full(error: &io::Error) -> bool {
 struct Pen<'a> {
     rows: Rows<'a>,
     heads: BTreeMap<ScopeId, Slot>,
+    raised: &'a Raised,
 }
 
 /// A head under way.
@@ -292,6 +358,8 @@ impl Pen<'_> {
                 Some(head) => head,
                 None => None,
             };
+            let raised = self.raised.get(&batch.scope);
+            let head = head.map(|head| Head { owner: *raised.unwrap_or(&head.owner), ..head });
             self.heads.insert(batch.scope, Slot { head, is_changed: false });
         }
         let Some(slot) = self.heads.get_mut(&batch.scope) else { return Ok(Outcome::Unknown) };
@@ -314,17 +382,17 @@ impl Pen<'_> {
         Ok(Outcome::Committed)
     }
 
-    /// Whether anything is to be committed.
-    fn write_heads(&mut self) -> Result<bool, StorageError> {
-        let mut is_changed = false;
+    /// The scopes that are changed.
+    fn write_heads(&mut self) -> Result<Vec<ScopeId>, StorageError> {
+        let mut changed = Vec::new();
         for (scope, slot) in self.heads.iter().filter(|(_, slot)| slot.is_changed) {
-            is_changed = true;
+            changed.push(*scope);
             let scope = row::scope_bytes(*scope);
             if let Some(head) = slot.head {
                 self.rows.insert(&row::head_key(&scope)[..], &head.write(&scope)[..])?;
             }
         }
-        Ok(is_changed)
+        Ok(changed)
     }
 }
 

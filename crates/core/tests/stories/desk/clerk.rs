@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use rejoin_core::id::{PlayerId, SeatId, SessionId};
-use rejoin_core::seat::{SeatAsk, SeatRefusal, SeatRequest};
+use rejoin_core::seat::{GameNews, SeatAsk, SeatRefusal, SeatRequest};
 
 type Holder = (SessionId, u32);
 
@@ -25,6 +25,8 @@ pub struct Clerk {
     pub busy: bool,
     /// What it was asked, in order.
     pub asked: Vec<SeatAsk>,
+    /// What the host of the Game was told.
+    pub news: Vec<GameNews>,
     /// What it has not answered.
     pub unanswered: Vec<SeatRequest>,
 }

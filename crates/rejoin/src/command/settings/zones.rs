@@ -18,6 +18,7 @@ pub(super) struct ZonesFile {
 #[derive(Deserialize, Clone, PartialEq, Debug, Default)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RelayFile {
+    games: Option<bool>,
     durability: Option<Durability>,
     hold_ms: Option<u64>,
     host_grace_ms: Option<u64>,
@@ -40,6 +41,11 @@ enum Durability {
 }
 
 impl RelayFile {
+    /// Whether relay zones run Games of the directory.
+    pub(super) fn runs_games(&self) -> bool {
+        self.games.unwrap_or(true)
+    }
+
     /// The relay's settings. `memory`: nothing outlives the process, so waiting for the store would
     /// gain nothing.
     ///
@@ -73,13 +79,13 @@ impl RelayFile {
 }
 
 /// Writes the section as a file would have it.
-pub(super) fn show(relay: &RelayConfig, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+pub(super) fn show(relay: &RelayConfig, games: bool, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let durability = match relay.durability {
         zone::Durability::Memory => "memory",
         zone::Durability::Session => "session",
         zone::Durability::Full => "full",
     };
-    writeln!(f, "\n[zone.relay]\ndurability = {durability:?}")?;
+    writeln!(f, "\n[zone.relay]\ngames = {games}\ndurability = {durability:?}")?;
     if let Hold::Timed(hold) = relay.hold {
         writeln!(f, "hold_ms = {}", hold.as_millis())?;
     }

@@ -1,0 +1,128 @@
+//! The other doors of the program: TCP and TLS, with the Rust client, and what is wrong with a
+//! certificate said at the start.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Stdio};
+use std::time::Duration;
+
+use rejoin::client::Event;
+use rejoin::client::driver::{Events, OpenError, Options, Player};
+
+use crate::serving::{PATIENCE, file, rejoin, told};
+
+/// A server with all doors, encrypted for development.
+struct Encrypted {
+    child: Child,
+    web: String,
+    stream: String,
+    root: String,
+}
+
+impl Encrypted {
+    fn start() -> Self {
+        let mut command = rejoin();
+        command.args(["serve", "--dev", "--memory", "--tls-dev", "--listen", "127.0.0.1:0"]);
+        command.args(["--admin-listen", "127.0.0.1:0", "--tcp-listen", "127.0.0.1:0"]);
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("runs");
+        let mut lines = BufReader::new(child.stdout.take().expect("it is piped")).lines();
+        let said: Vec<String> = lines
+            .by_ref()
+            .map_while(Result::ok)
+            .take_while(|line| !line.contains("Never face"))
+            .collect();
+        std::thread::spawn(move || lines.map_while(Result::ok).for_each(drop));
+        let word = |start: &str| {
+            let mut words = said.iter().flat_map(|line| line.split_whitespace());
+            words.find(|word| word.starts_with(start)).expect("it says where").to_owned()
+        };
+        let pem = said.iter().skip_while(|line| !line.starts_with("-----BEGIN"));
+        let end = said.iter().position(|line| line.starts_with("-----END")).expect("a certificate");
+        let begin = said.len() - pem.count();
+        let root = said[begin..=end].join("\n") + "\n";
+        Self { child, web: word("wss://"), stream: word("tls://"), root }
+    }
+}
+
+impl Drop for Encrypted {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+async fn until(events: &mut Events, is_it: impl Fn(&Event) -> bool) -> Event {
+    let found = async {
+        loop {
+            let event = events.next().await.expect("the player goes on");
+            if is_it(&event) {
+                return event;
+            }
+        }
+    };
+    tokio::time::timeout(PATIENCE, found).await.expect("in time")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_rust_client_speaks_wss_and_tls_with_a_given_root() {
+    let serving = Encrypted::start();
+    let mut players = Vec::new();
+    for url in [&serving.web, &serving.stream] {
+        let options = Options::new().root(serving.root.clone());
+        let (player, mut events) = Player::connect(url, options).await.expect("an address");
+        until(&mut events, |event| matches!(event, Event::Connected { .. })).await;
+        player.join("relay", "square", true, "").await.expect("there is room");
+        until(&mut events, |event| matches!(event, Event::Joined { .. })).await;
+        players.push((player, events));
+    }
+    // One hears the other, across transports.
+    players[1].0.send("by stream").await.expect("there is room");
+    let heard = until(&mut players[0].1, |event| matches!(event, Event::Message { .. })).await;
+    assert!(matches!(heard, Event::Message { payload } if payload == "by stream"));
+    // Without the root nobody is believed, and the game is told why.
+    let (_player, mut events) =
+        Player::connect(&serving.stream, Options::new()).await.expect("an address");
+    let failed = until(&mut events, |event| matches!(event, Event::DialFailed { .. })).await;
+    let Event::DialFailed { text } = failed else { unreachable!("it was waited for") };
+    assert!(text.contains("certificate"), "{text}");
+    let wrong = Player::connect(&serving.web, Options::new().root("no certificate")).await;
+    assert!(matches!(wrong, Err(OpenError::Roots { .. })));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_rust_client_speaks_tcp() {
+    let mut command = rejoin();
+    command.args(["serve", "--dev", "--memory", "--listen", "127.0.0.1:0"]);
+    command.args(["--admin-listen", "127.0.0.1:0", "--tcp-listen", "127.0.0.1:0"]);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("runs");
+    let lines = BufReader::new(child.stdout.take().expect("it is piped")).lines();
+    let mut lines = lines.map_while(Result::ok);
+    let url = lines.by_ref().find_map(|line| {
+        line.split_whitespace().find(|word| word.starts_with("tcp://")).map(str::to_owned)
+    });
+    std::thread::spawn(move || lines.for_each(drop));
+    let url = url.expect("it says where");
+    let (player, mut events) = Player::connect(&url, Options::new()).await.expect("an address");
+    until(&mut events, |event| matches!(event, Event::Connected { .. })).await;
+    player.join("relay", "square", true, "").await.expect("there is room");
+    until(&mut events, |event| matches!(event, Event::Joined { .. })).await;
+    let answer = player.request("are you there?").await.expect("an answer");
+    assert_eq!(answer, "are you there?");
+    child.kill().expect("it runs");
+    child.wait().expect("it ends");
+}
+
+#[test]
+fn a_certificate_that_cannot_be_used_is_a_sentence_with_its_file() {
+    let (settings, key) = (file("tls.toml"), file("no-key.pem"));
+    std::fs::write(&key, "nothing").expect("a folder");
+    let text = format!("memory = true\n[tls]\ncertificate = {key:?}\nkey = {key:?}\n");
+    std::fs::write(&settings, text).expect("a folder");
+    let mut command = rejoin();
+    command.args(["serve", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"]);
+    let started = std::time::Instant::now();
+    let output = command.arg("--config").arg(&settings).output().expect("it runs");
+    assert!(started.elapsed() < Duration::from_secs(20));
+    assert_eq!(output.status.code(), Some(1));
+    let told = told(&output);
+    assert!(told.contains("no-key.pem") && told.contains("certificate"), "{told}");
+}

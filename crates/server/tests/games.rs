@@ -1,0 +1,208 @@
+//! Games that the server hosts itself: a Game is a zone, a seat is the way in, and both agree after a
+//! stop.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use rejoin_core::event::EndCause;
+use rejoin_core::exchange::ZoneName;
+use rejoin_core::hub::{Answer as HubAnswer, Command as HubCommand, SessionConfig};
+use rejoin_core::id::{GameId, SeatId, SessionId, ZoneId};
+use rejoin_core::wire::v1::{PartCause, RefusalCode};
+use rejoin_core::zone::{Context, Delivery, Sender, Zone, ZoneConfig};
+use rejoin_server::directory::rules::game::{
+    EndCause as GameEnd, GameSpec, GameView, Guest, Status,
+};
+use rejoin_server::directory::rules::{Answer, Command, Refusal, Target};
+use rejoin_server::{AskError, DirectoryConfig, DirectoryDoor, GamesConfig, Server, ServerBuilder};
+use rejoin_store::{Embedded, Memory, Store};
+
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A game that starts a match when it is told to, and ends when it is told anything else.
+#[derive(Default)]
+struct Hall;
+
+impl Zone for Hall {
+    type In = Bytes;
+    type Out = Bytes;
+
+    fn on_message(&mut self, ctx: &mut Context<'_, Bytes>, _: Sender, word: Bytes) {
+        match &word[..] {
+            b"match" => ctx.start_match(),
+            _ => ctx.end(),
+        }
+    }
+}
+
+fn serve(store: impl Store + Send + 'static) -> (Server, DirectoryDoor) {
+    let config = ZoneConfig { tick: None, ..ZoneConfig::default() };
+    let games = GamesConfig { closes_in_match: true, ..GamesConfig::default() };
+    let builder = ServerBuilder::new().zone("hall", config, Hall::default).store(store);
+    let builder = builder.directory(DirectoryConfig::default()).games("hall", games);
+    let server = builder.start().expect("it starts");
+    let door = server.directory().expect("it was asked for");
+    (server, door)
+}
+
+/// Waits for what others do.
+async fn until(what: &str, mut holds: impl AsyncFnMut() -> bool) {
+    let waiting = async {
+        while !holds().await {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, waiting).await.unwrap_or_else(|_| panic!("{what}: not in time"));
+}
+
+async fn view(door: &DirectoryDoor, game: GameId) -> GameView {
+    match door.ask(Command::DescribeGame(game)).await {
+        Ok(Answer::Game(view)) => (*view).clone(),
+        other => panic!("no game: {other:?}"),
+    }
+}
+
+/// A Game that runs.
+async fn game(door: &DirectoryDoor) -> GameId {
+    let mut made = None;
+    until("a host", async || {
+        let spec = GameSpec { key: "one".to_owned(), capacity: 2, ..GameSpec::default() };
+        let target = Target::Fleet("hall".to_owned());
+        match door.ask(Command::Create { target, spec }).await {
+            Ok(Answer::Game(view)) => made = Some(view.id),
+            Ok(other) => panic!("{other:?}"),
+            // The server's own host is not there yet.
+            Err(AskError::Refused(Refusal::NoHost | Refusal::NotFound(_))) => {}
+            Err(why) => panic!("{why}"),
+        }
+        made.is_some()
+    })
+    .await;
+    let game = made.expect("it was made");
+    until("it runs", async || view(door, game).await.status == Status::Active).await;
+    game
+}
+
+/// A session that lives in the server, with a seat.
+async fn guest(server: &Server, door: &DirectoryDoor, game: GameId) -> (SessionId, SeatId) {
+    let session = server.start_session(SessionConfig::default()).await.expect("there is room");
+    let player = server.session(session).await.expect("it runs").expect("it lives").player;
+    let guests = vec![Guest { player: player.to_string(), data: Bytes::new() }];
+    let reserve = Command::Reserve { game, guests, key: String::new(), hold: None };
+    match door.ask(reserve).await {
+        Ok(Answer::Seats(seats)) => (session, seats[0].id),
+        other => panic!("no seat: {other:?}"),
+    }
+}
+
+fn zone(game: GameId) -> ZoneName {
+    ZoneName::new("hall", game.to_string())
+}
+
+/// Shows a seat, and says what came of it.
+async fn show(server: &Server, session: SessionId, game: GameId, seat: SeatId) -> Delivery {
+    let mut heard = server.deliveries(session);
+    let take = HubCommand::TakeSeat(session, zone(game), seat, Bytes::new());
+    let answer = server.command(take).await.expect("it runs");
+    assert!(matches!(answer, HubAnswer::Zone(_)), "{answer:?}");
+    tokio::time::timeout(PATIENCE, heard.recv()).await.expect("in time").expect("it is told")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_game_is_a_zone_and_a_seat_the_way_in() {
+    let (server, door) = serve(Memory::default());
+    let game = game(&door).await;
+    let ((ann, first), (bob, second)) =
+        (guest(&server, &door, game).await, guest(&server, &door, game).await);
+    let refused = server.join(ann, zone(game), Bytes::new()).await;
+    assert!(refused.is_err(), "nobody comes in without a seat");
+    let denied = show(&server, bob, game, first).await;
+    assert!(matches!(denied, Delivery::Refused(RefusalCode::SeatNotYours, _)), "{denied:?}");
+    assert!(matches!(show(&server, ann, game, first).await, Delivery::Joined(..)));
+    assert!(matches!(show(&server, bob, game, second).await, Delivery::Joined(..)));
+    until("both seats are in use", async || view(&door, game).await.active == 2).await;
+
+    // A match closes the Game for newcomers.
+    server.say(ann, std::sync::Arc::new(Bytes::from_static(b"match"))).await.expect("it runs");
+    until("nobody new", async || !view(&door, game).await.spec.accepts).await;
+
+    let mut heard = server.deliveries(bob);
+    assert_eq!(server.command(HubCommand::Part(bob)).await, Ok(HubAnswer::Done));
+    let parted = tokio::time::timeout(PATIENCE, heard.recv()).await.expect("in time");
+    assert!(matches!(parted, Some(Delivery::Parted(PartCause::Asked))), "{parted:?}");
+    until("one seat is free", async || view(&door, game).await.active == 1).await;
+    server.end(ann, EndCause::Left).await.expect("it lives");
+    until("it is over", async || view(&door, game).await.status == Status::Terminated).await;
+    assert_eq!(view(&door, game).await.cause, Some(GameEnd::LastLeft));
+    until("the zone is gone", async || server.zones().await.expect("it runs").is_empty()).await;
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_zones_end_is_the_games_and_the_other_way_round() {
+    let (server, door) = serve(Memory::default());
+    let game = game(&door).await;
+    let (ann, seat) = guest(&server, &door, game).await;
+    assert!(matches!(show(&server, ann, game, seat).await, Delivery::Joined(..)));
+    let mut heard = server.deliveries(ann);
+    assert!(matches!(door.ask(Command::Terminate(game)).await, Ok(Answer::Game(_))));
+    let parted = tokio::time::timeout(PATIENCE, heard.recv()).await.expect("in time");
+    assert!(matches!(parted, Some(Delivery::Parted(PartCause::ZoneEnded))), "{parted:?}");
+    until("it is over", async || view(&door, game).await.status == Status::Terminated).await;
+    assert_eq!(view(&door, game).await.cause, Some(GameEnd::Asked));
+
+    let spec = GameSpec { key: "two".to_owned(), ..GameSpec::default() };
+    let target = Target::Fleet("hall".to_owned());
+    let made = door.ask(Command::Create { target, spec }).await;
+    let Ok(Answer::Game(made)) = made else { panic!("{made:?}") };
+    until("it runs", async || view(&door, made.id).await.status == Status::Active).await;
+    let zone = ZoneId::of("hall", &made.id.to_string());
+    assert_eq!(server.command(HubCommand::EndZone(zone)).await, Ok(HubAnswer::Done));
+    until("it is over", async || view(&door, made.id).await.status == Status::Terminated).await;
+    assert_eq!(view(&door, made.id).await.cause, Some(GameEnd::HostEnded));
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn games_and_seats_are_there_after_a_stop() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let open = || Embedded::open(folder.path()).expect("it opens");
+    let (server, door) = serve(open());
+    let game = game(&door).await;
+    let (ann, seat) = guest(&server, &door, game).await;
+    let (bob, other) = guest(&server, &door, game).await;
+    assert!(matches!(show(&server, ann, game, seat).await, Delivery::Joined(..)));
+    until("the seat is in use", async || view(&door, game).await.active == 1).await;
+    server.stop().await;
+    drop((server, door));
+
+    let (server, door) = serve(open());
+    server.ready().await.expect("it runs");
+    until("the host is back", async || {
+        use rejoin_server::directory::rules::game::Standing;
+        view(&door, game).await.standing == Standing::Present
+    })
+    .await;
+    let now = view(&door, game).await;
+    assert_eq!((now.status, now.active, now.reserved), (Status::Active, 1, 1));
+    assert!(matches!(show(&server, bob, game, other).await, Delivery::Joined(..)));
+    server.end(ann, EndCause::Left).await.expect("it lives");
+    server.end(bob, EndCause::Left).await.expect("it lives");
+    until("it is over", async || view(&door, game).await.status == Status::Terminated).await;
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_a_directory_there_is_no_way_in() {
+    let config = ZoneConfig { tick: None, ..ZoneConfig::default() };
+    let builder = ServerBuilder::new().zone("hall", config, Hall::default);
+    let server = builder.games("hall", GamesConfig::default()).start().expect("it starts");
+    let game = GameId([1; 16]);
+    server.ready().await.expect("it runs");
+    let opened = server.command(HubCommand::OpenGame(zone(game))).await;
+    assert!(matches!(opened, Ok(HubAnswer::Zone(_))), "{opened:?}");
+    let ann = server.start_session(SessionConfig::default()).await.expect("there is room");
+    let refused = show(&server, ann, game, SeatId([2; 16])).await;
+    assert!(matches!(refused, Delivery::Refused(RefusalCode::SeatUnknown, _)), "{refused:?}");
+    server.stop().await;
+}
