@@ -266,12 +266,7 @@ impl ServerBuilder {
                 .map_err(StartError)?;
         let (hosts, games) = LocalHosts::new(self.games, directory.as_ref());
         hosts.start(directory.as_ref(), &outer.downgrade(), &doors);
-        let told = ledger::Told {
-            hub: inner.clone(),
-            zones: Mailbag::new(doors.clone()),
-            directory: commits,
-            sight: sight.clone(),
-        };
+        let told = ledger::Told::new(&around, Mailbag::new(doors.clone()), commits);
         let store = ledger::start(self.store, entries, told, failed)?;
         let task = HubTask {
             hub,

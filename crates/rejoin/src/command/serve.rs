@@ -80,10 +80,7 @@ async fn serve(settings: &Settings) -> Result<(), Failure> {
         control = control::listen(data, store.snapshots());
         builder = builder.store(store);
     }
-    if settings.directory.enabled {
-        builder = builder.directory(settings.directory.config.clone());
-        builder = with_games(builder, settings, players_at);
-    }
+    builder = with_directory(builder, settings, players_at);
     if let Some(admission) = &settings.admission {
         let hook = Webhook::new(&admission.url, admission.secret.as_deref());
         builder =
@@ -125,12 +122,16 @@ async fn serve(settings: &Settings) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The kinds of zone that run Games of the directory.
-fn with_games(
-    mut builder: ServerBuilder,
+/// The directory, unless it is switched off, and the kinds of zone that run its Games.
+fn with_directory(
+    builder: ServerBuilder,
     settings: &Settings,
     players: SocketAddr,
 ) -> ServerBuilder {
+    if !settings.directory.enabled {
+        return builder;
+    }
+    let mut builder = builder.directory(settings.directory.config.clone());
     let (address, port) = (players.ip().to_string(), players.port());
     let games = GamesConfig { address, port, ..GamesConfig::default() };
     if settings.relay_games {
