@@ -15,6 +15,9 @@ const PACKAGE: &str = "schemathesis==4.32.5";
 /// What it asks besides that is no fault here: parameters of which just one may be there cannot be
 /// described (positive_data_acceptance), and what has ended can still be looked up (use_after_free).
 const NOT_CHECKED: &str = "positive_data_acceptance,use_after_free";
+/// What it may answer to wrong questions: 431 is the HTTP library's own, for a head that is too large.
+const SETTINGS: &str = "[checks.negative_data_rejection]\nexpected-statuses = [\"400\", \"401\", \
+    \"403\", \"404\", \"405\", \"409\", \"413\", \"415\", \"422\", \"429\", \"431\"]\n";
 /// A subscription has no end to wait for.
 const ENDLESS: &str = "/v1/subscriptions";
 
@@ -99,7 +102,11 @@ pub fn ask(binary: &Path, judge: &Path, seconds: u32, seed: Option<u64>) -> Resu
     let line = lines.map_while(Result::ok).find(|line| line.contains("directory "));
     let line = line.context("the server did not say where its directory is")?;
     let at = line.split_whitespace().nth(1).context("no address")?;
+    // It leaves its notes where it is called.
+    let notes = judge.parent().context("it is in no folder")?;
+    std::fs::write(notes.join("settings.toml"), SETTINGS)?;
     let mut asked = Command::new(judge);
+    asked.args(["--config-file", "settings.toml"]);
     asked.args(["run", &format!("{at}/openapi.json"), "--no-color", "--workers", "1"]);
     asked.args(["--header", &format!("Authorization: Bearer {key}")]);
     asked.args(["--exclude-path", ENDLESS, "--exclude-checks", NOT_CHECKED, "--warnings", "off"]);
@@ -107,7 +114,5 @@ pub fn ask(binary: &Path, judge: &Path, seconds: u32, seed: Option<u64>) -> Resu
     if let Some(seed) = seed {
         asked.args(["--seed", &seed.to_string()]);
     }
-    // It leaves its notes where it is called.
-    let notes = judge.parent().context("it is in no folder")?;
     Ok(asked.current_dir(notes).status()?.success())
 }

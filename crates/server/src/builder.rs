@@ -262,12 +262,7 @@ impl ServerBuilder {
             directory::start(self.directory, self.store.as_mut(), seed()?, &around, &failure)
                 .map_err(StartError)?;
         let games = start_hosts(self.games, directory.as_ref(), &outer.downgrade(), &doors);
-        let told = ledger::Told {
-            hub: inner.clone(),
-            zones: Mailbag::new(doors.clone()),
-            directory: commits,
-            sight: sight.clone(),
-        };
+        let told = ledger::Told::new(&around, Mailbag::new(doors.clone()), commits);
         let store = ledger::start(self.store, entries, told, failed)?;
         let task = HubTask {
             hub,

@@ -20,7 +20,7 @@ use tokio::sync::watch;
 use crate::directory::CommitsTold;
 use crate::mailbox::InnerDoor;
 use crate::sight::SharedSight;
-use crate::zones::{Depth, Mailbag, ToThread};
+use crate::zones::{Depth, Mailbag, Surroundings, ToThread};
 
 /// What the store's thread is asked.
 pub(crate) enum Entry {
@@ -108,10 +108,16 @@ pub(crate) fn recover(store: &mut dyn Store) -> Result<Recovered, StoreError> {
 
 /// Who hears of commits.
 pub(crate) struct Told {
-    pub(crate) hub: InnerDoor,
-    pub(crate) zones: Mailbag,
-    pub(crate) directory: CommitsTold,
-    pub(crate) sight: SharedSight,
+    hub: InnerDoor,
+    zones: Mailbag,
+    directory: CommitsTold,
+    sight: SharedSight,
+}
+
+impl Told {
+    pub(crate) fn new(around: &Surroundings, zones: Mailbag, directory: CommitsTold) -> Self {
+        Self { hub: around.hub.clone(), zones, directory, sight: around.sight.clone() }
+    }
 }
 
 /// Starts the thread. `failed` is told why nothing can be committed any more.
