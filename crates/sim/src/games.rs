@@ -156,10 +156,8 @@ impl World {
                 }
                 self.drain_local();
             }
-            (Asked::Game, Ok(Answer::Game(view))) => {
-                if !self.games.contains(&view.id) {
-                    self.games.push(view.id);
-                }
+            (Asked::Game, Ok(Answer::Game(view))) if !self.games.contains(&view.id) => {
+                self.games.push(view.id);
             }
             (Asked::Reserve(player, game), Ok(Answer::Seats(seats))) => {
                 let seats = seats.iter().map(|seat| Ticket { game, seat: seat.id });

@@ -28,9 +28,11 @@ async function ask(port, path, { method = 'GET', body, expects }) {
 
 /** Waits until a Game is as it should be. */
 async function game(port, id, holds) {
+  const end = Date.now() + 40_000;
   for (;;) {
     const shown = await ask(port, `/games/${id}`, { expects: 200 });
     if (holds(shown)) return shown;
+    assert.ok(Date.now() < end, `the game stays ${JSON.stringify(shown)}`);
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
 }
@@ -148,11 +150,12 @@ test('killed at any time, seats and players agree', options, async (t) => {
       const [seat] = (await seats.json()).seats;
       return player.join('relay', id, { ticket: seat.id });
     });
-    await new Promise((resolve) => setTimeout(resolve, Math.random() * 60));
+    // Whatever comes of the moves: a seat that is gone by then is as good an end as any.
+    const ended = Promise.allSettled(moves);
+    await new Promise((resolve) => setTimeout(resolve, Math.random() * 40));
     await server.stop('SIGKILL');
     server = await serve([], { data, port });
-    // Whatever came of the moves: a seat that is gone by now is as good an end as any.
-    await Promise.allSettled(moves);
+    await ended;
     await Promise.all(players.map((player) => until(player, () => player.status === 'connected')));
     const { active } = await game(port, id, (shown) => shown.active === players.filter(isIn).length);
     t.diagnostic(`round ${round}: ${active} in`);
