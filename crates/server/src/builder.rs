@@ -268,13 +268,7 @@ impl ServerBuilder {
                 .map_err(StartError)?;
         let (hosts, games) = LocalHosts::new(self.games, directory.as_ref());
         hosts.start(directory.as_ref(), &outer.downgrade(), &doors);
-        let told = ledger::Told {
-            hub: inner.clone(),
-            zones: Mailbag::new(doors.clone()),
-            directory: commits,
-            sight: sight.clone(),
-        };
-        let store = ledger::start(self.store, entries, told, failed)?;
+        let store = ledger::start(self.store, entries, told(&around, &doors, commits), failed)?;
         let task = HubTask {
             hub,
             clock,
@@ -310,6 +304,16 @@ impl ServerBuilder {
             directory,
         }))
     }
+}
+
+/// Who hears of commits.
+fn told(
+    around: &Surroundings,
+    doors: &zones::ZoneDoors,
+    directory: directory::CommitsTold,
+) -> ledger::Told {
+    let zones = Mailbag::new(doors.clone());
+    ledger::Told { hub: around.hub.clone(), zones, directory, sight: around.sight.clone() }
 }
 
 /// The hub as the store has kept it.
