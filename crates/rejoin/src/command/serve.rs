@@ -65,24 +65,12 @@ async fn serve(settings: &Settings) -> Result<(), Failure> {
 
     let config = hub_config(settings, players_at);
     let tls = encryption(settings, &config.server_names)?;
-    let builder = ServerBuilder::new()
-        .config(config)
-        .sight(SightConfig { addresses: settings.log_addresses, ..SightConfig::default() });
-    let relay = settings.relay.clone();
-    let mut builder =
-        builder.zone(relay::KIND, relay.zone(), move || relay::Relay::new(relay.clone()));
+    let mut builder = with_zones(ServerBuilder::new().config(config), settings, players_at);
     let has_arena = settings.has_arena(players_at);
-    if has_arena {
-        builder = builder.zone(rejoin_arena::KIND, rejoin_arena::config(), Arena::default);
-    }
     let mut control = None;
     if let (Some(store), Some(data)) = (store, &settings.data) {
         control = control::listen(data, store.snapshots());
         builder = builder.store(store);
-    }
-    if settings.directory.enabled {
-        builder = builder.directory(settings.directory.config.clone());
-        builder = with_games(builder, settings, players_at);
     }
     if let Some(admission) = &settings.admission {
         let hook = Webhook::new(&admission.url, admission.secret.as_deref());
@@ -134,6 +122,22 @@ async fn serve(settings: &Settings) -> Result<(), Failure> {
     }
     println!("stopped");
     Ok(())
+}
+
+/// What can be seen, the kinds of zone there are, and the directory with the Games of those.
+fn with_zones(builder: ServerBuilder, settings: &Settings, players: SocketAddr) -> ServerBuilder {
+    let sight = SightConfig { addresses: settings.log_addresses, ..SightConfig::default() };
+    let relay = settings.relay.clone();
+    let mut builder = builder
+        .sight(sight)
+        .zone(relay::KIND, relay.zone(), move || relay::Relay::new(relay.clone()));
+    if settings.has_arena(players) {
+        builder = builder.zone(rejoin_arena::KIND, rejoin_arena::config(), Arena::default);
+    }
+    if !settings.directory.enabled {
+        return builder;
+    }
+    with_games(builder.directory(settings.directory.config.clone()), settings, players)
 }
 
 /// The kinds of zone that run Games of the directory.
