@@ -80,8 +80,7 @@ async fn serve(settings: &Settings) -> Result<(), Failure> {
     let server = builder.start().map_err(|error| Failure::new(error.to_string()))?;
     let web = web_config(settings, players_at, tls.clone());
     let operators = AdminConfig { hosts: settings.admin_hosts.clone(), ..AdminConfig::default() };
-    let doors = [server.clone(), server.clone()];
-    let [first, second] = doors;
+    let [first, second] = [server.clone(), server.clone()];
     tokio::spawn(async move { first.listen(players, web).await });
     tokio::spawn(async move { second.listen_admin(admin, operators).await });
     let tcp_at = tcp.as_ref().and_then(|tcp| tcp.local_addr().ok());
