@@ -184,8 +184,7 @@ impl Desk {
 
 impl Metrics {
     pub(crate) fn new() -> Self {
-        let mut desk = Desk(Registry::with_prefix("rejoin"));
-        let desk = &mut desk;
+        let desk = &mut Desk(Registry::with_prefix("rejoin"));
         let transports = || Transport::ALL.map(Transport::label);
         let rungs =
             desk.each("resumes", "Welcomes, by rung", "rung", ["replayed", "resynced", "new"]);

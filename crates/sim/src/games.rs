@@ -5,7 +5,7 @@ use bytes::Bytes;
 use rejoin_core::exchange::ZoneName;
 use rejoin_core::hub::{Answer as HubAnswer, Command as HubCommand, HubInput};
 use rejoin_core::id::{GameId, SeatId, SessionId};
-use rejoin_core::seat::{GameNews, SeatRefusal, SeatStep};
+use rejoin_core::seat::{GameNews, SeatAsk, SeatRefusal, SeatStep};
 use rejoin_core::session::Place;
 use rejoin_directory::catalogue::FleetSpec;
 use rejoin_directory::game::{GameSpec, Guest, SeatState};
@@ -137,7 +137,8 @@ impl World {
                 let mut verdict = outcome.map(drop).map_err(|refusal| seating::refusal(&refusal));
                 // Once in a while it cannot say, or takes its time.
                 let mut wait = self.rng.below(self.knobs.mailbox_us + 1);
-                if !self.quiet && self.rng.per_mille(30) {
+                let slow = if request.ask == SeatAsk::Confirm { 150 } else { 30 };
+                if !self.quiet && self.rng.per_mille(slow) {
                     wait = self.rng.below(9_000_000);
                 }
                 if !self.quiet && self.rng.per_mille(10) {
@@ -156,10 +157,8 @@ impl World {
                 }
                 self.drain_local();
             }
-            (Asked::Game, Ok(Answer::Game(view))) => {
-                if !self.games.contains(&view.id) {
-                    self.games.push(view.id);
-                }
+            (Asked::Game, Ok(Answer::Game(view))) if !self.games.contains(&view.id) => {
+                self.games.push(view.id);
             }
             (Asked::Reserve(player, game), Ok(Answer::Seats(seats))) => {
                 let seats = seats.iter().map(|seat| Ticket { game, seat: seat.id });
