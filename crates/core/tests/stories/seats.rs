@@ -56,6 +56,9 @@ fn members(desk: &Desk) -> usize {
     zone.map_or(0, |zone| zone.machine.counts().members)
 }
 
+/// Something that can happen, and its name.
+type Way = (&'static str, fn(&mut Desk));
+
 #[test]
 fn a_seat_is_claimed_then_admitted_then_confirmed() {
     let (mut desk, seat, _) = opened("plaza");
@@ -151,7 +154,7 @@ fn a_drop_keeps_the_seat_and_the_end_of_the_hold_frees_it() {
 
 #[test]
 fn every_way_out_frees_the_seat() {
-    let ways: [(&str, fn(&mut Desk)); 5] = [
+    let ways: [Way; 5] = [
         ("bye", |desk| desk.bye("ann")),
         ("kick", |desk| {
             let ann = desk.id("ann");
@@ -239,7 +242,7 @@ fn a_claim_that_ran_out_is_made_again_or_the_member_goes() {
 
 #[test]
 fn a_crash_between_any_two_steps_leaves_no_seat_and_no_member_alone() {
-    let acts: [(&str, fn(&mut Desk)); 3] = [
+    let acts: [Way; 3] = [
         ("join", |desk| desk.up("bob", shown("plaza", &SeatId([2; 16]).to_string()))),
         ("part", |desk| desk.part("ann")),
         ("bye", |desk| desk.bye("ann")),
