@@ -232,7 +232,7 @@ impl ServerBuilder {
         let (ready, is_ready) = watch::channel(false);
         let (lines, natives) = (Lines::new(self.queue), Arc::new(Natives::default()));
         let sight = self.look_on(clock, &lines, &seed()?);
-        let gate = Gate::new(self.config.guard, clock);
+        let gate = Gate::new(&self.config, clock);
         let (jobs, _) = JobThreads::start(self.jobs, JOB_THREADS)?;
         let around = Surroundings {
             clock,
