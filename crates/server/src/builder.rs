@@ -238,12 +238,11 @@ impl ServerBuilder {
         let (clock, admission) = (Clock::start(), self.take_admission());
         let (outer, outer_mail) = mpsc::channel(DOOR_MAX);
         let (inner, inner_mail) = mpsc::channel(DOOR_MAX);
-        let looked_at = inner.downgrade();
+        let (looked_at, natives) = (inner.downgrade(), Arc::new(Natives::default()));
         let (ledger_door, entries) = channel();
         let (ready, is_ready) = watch::channel(false);
-        let (lines, natives) = (Lines::new(self.queue), Arc::new(Natives::default()));
+        let (lines, gate) = (Lines::new(self.queue), Gate::new(&self.config, clock));
         let sight = self.look_on(clock, &lines, &seed()?);
-        let gate = Gate::new(self.config.guard, clock);
         let (jobs, _) = JobThreads::start(self.jobs, JOB_THREADS)?;
         let around = Surroundings {
             clock,

@@ -8,15 +8,19 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use rejoin_core::guard::{Door, DoorRefusal, GuardConfig, Origin, Ticket};
+use rejoin_core::guard::{Door, DoorRefusal, Origin, Ticket};
+use rejoin_core::hub::HubConfig;
 
 use crate::clock::Clock;
+use crate::pace::Rates;
 
 /// Who may come in. A clone is the same door.
 #[derive(Clone)]
 pub(crate) struct Gate {
     door: Arc<Mutex<Door>>,
     clock: Clock,
+    /// What each connection may send.
+    pub(crate) rates: Rates,
 }
 
 /// Somebody's place, until this is dropped.
@@ -32,8 +36,9 @@ impl fmt::Debug for Place {
 }
 
 impl Gate {
-    pub(crate) fn new(config: GuardConfig, clock: Clock) -> Self {
-        Self { door: Arc::new(Mutex::new(Door::new(config))), clock }
+    pub(crate) fn new(config: &HubConfig, clock: Clock) -> Self {
+        let rates = Rates { messages: config.messages, bytes: config.bytes };
+        Self { door: Arc::new(Mutex::new(Door::new(config.guard))), clock, rates }
     }
 
     pub(crate) fn admit(&self, address: IpAddr) -> Result<Place, DoorRefusal> {

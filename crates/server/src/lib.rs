@@ -41,6 +41,7 @@ mod logbook;
 mod mailbox;
 mod metrics;
 mod natives;
+mod pace;
 mod pages;
 mod places;
 mod proxies;

@@ -15,7 +15,7 @@ use futures_util::future::Either;
 use rejoin_core::hub::HubInput;
 use rejoin_core::id::ConnectionId;
 use rejoin_core::session::Serializer;
-use rejoin_wire::v1::{CloseCode, client_frame};
+use rejoin_wire::v1::{ClientFrame, CloseCode, client_frame};
 use rejoin_wire::{DecodeError, Encoding, Limits, SharedFrame, decode_client};
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::time::{sleep, timeout};
@@ -25,6 +25,7 @@ use crate::gate::origin_of;
 use crate::lines::LineState;
 use crate::mailbox::{Mail, OuterDoor};
 use crate::metrics::Transport;
+use crate::pace::{Pace, Rates};
 use crate::queue::Outgoing;
 use crate::server::Server;
 use crate::sight::Sight;
@@ -98,6 +99,7 @@ pub(crate) async fn serve(
             encoding,
             limits: shared.limits,
             clock: shared.clock,
+            rates: shared.gate.rates,
             hub: &shared.outer,
             state: &state,
             sight: &shared.sight,
@@ -142,6 +144,7 @@ struct Reader<'a> {
     encoding: Encoding,
     limits: Limits,
     clock: Clock,
+    rates: Rates,
     hub: &'a OuterDoor,
     state: &'a LineState,
     sight: &'a Sight,
@@ -152,6 +155,7 @@ impl Reader<'_> {
     async fn run(self, source: &mut impl Source) {
         let mut limits = self.limits.before_hello();
         let mut discarded = 0;
+        let mut pace = Pace::new(self.rates);
         loop {
             let pause = self.state.pause(self.clock);
             if !pause.is_zero() {
@@ -183,9 +187,13 @@ impl Reader<'_> {
             {
                 limits = self.limits;
             }
+            let ahead = pace.count(len, is_message(&frame), || self.clock.now());
             let connection = self.connection;
             if !tell(self.hub, HubInput::Received { connection, frame, bytes: len }).await {
                 return;
+            }
+            if let Some(wait) = ahead {
+                Box::pin(sleep(wait)).await;
             }
         }
     }
@@ -200,6 +208,13 @@ impl Reader<'_> {
             sleep(LINGER).await;
         }
     }
+}
+
+/// Whether a frame counts as a message of its sender.
+fn is_message(frame: &Result<ClientFrame, DecodeError>) -> bool {
+    use client_frame::Frame;
+    let frame = frame.as_ref().ok().and_then(|frame| frame.frame.as_ref());
+    matches!(frame, Some(Frame::Up(_) | Frame::Loose(_)))
 }
 
 /// The half that writes, until the last word is out or the peer cannot be written to.

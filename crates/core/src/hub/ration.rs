@@ -262,8 +262,10 @@ impl Hub {
         let spent = known.messages.quarters(now, messages).max(known.bytes.quarters(now, bytes));
         if !rest.is_zero() {
             known.due.above = self.alarms.set(now, rest, Alarm::Above(id));
-        } else if spent < 4 {
+        } else if spent <= 2 {
             known.above_since = None;
+        } else if spent < 4 {
+            // At the edge, just before it is read again: its next frame decides.
         } else if !matches!(known.phase, Phase::Fenced | Phase::Closing) {
             self.sever_flooder(now, id);
         }

@@ -58,6 +58,8 @@ fn members(desk: &Desk) -> usize {
     zone.map_or(0, |zone| zone.machine.counts().members)
 }
 
+/// Something that can happen, and its name.
+
 #[test]
 fn a_seat_is_claimed_then_admitted_then_confirmed() {
     let (mut desk, seat, _) = opened("plaza");

@@ -85,8 +85,7 @@ async fn serve(settings: &Settings) -> Result<(), Failure> {
     let (first, second) = (server.clone(), server.clone());
     tokio::spawn(async move { first.listen(players, web).await });
     tokio::spawn(async move { second.listen_admin(admin, operators).await });
-    let tcp_at = tcp.as_ref().and_then(|tcp| tcp.local_addr().ok());
-    open_streams(settings, &server, tcp, tls);
+    let tcp_at = open_streams(settings, &server, tcp, tls);
     if settings.has_arena(players_at) {
         tokio::spawn(rejoin_arena::keep(server.clone()));
     }
@@ -138,8 +137,15 @@ fn with_zones(builder: ServerBuilder, settings: &Settings, players: SocketAddr) 
     builder
 }
 
-/// Opens the door for byte streams, if there is one, and keeps the certificate of all doors fresh.
-fn open_streams(settings: &Settings, server: &Server, tcp: Option<TcpListener>, tls: Option<Tls>) {
+/// Opens the door for byte streams, if there is one, and says where; keeps the certificate of all doors
+/// fresh.
+fn open_streams(
+    settings: &Settings,
+    server: &Server,
+    tcp: Option<TcpListener>,
+    tls: Option<Tls>,
+) -> Option<SocketAddr> {
+    let at = tcp.as_ref().and_then(|tcp| tcp.local_addr().ok());
     if let (Some(tcp), Some(asked)) = (tcp, settings.tcp) {
         let proxies = settings.trusted_proxies.clone().into_iter();
         let trusted_proxies = proxies.filter(|_| asked.proxy_header).collect();
@@ -151,6 +157,7 @@ fn open_streams(settings: &Settings, server: &Server, tcp: Option<TcpListener>, 
         tokio::spawn(tls.clone().follow());
         tokio::spawn(reload_when_told(tls));
     }
+    at
 }
 
 fn web_config(settings: &Settings, players: SocketAddr, tls: Option<Tls>) -> WebConfig {
