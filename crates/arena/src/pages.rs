@@ -69,6 +69,7 @@ const SDK: &[(&str, &str, &str)] = web! {
     "sdk/relay.js": SCRIPT,
     "sdk/returns.js": SCRIPT,
     "sdk/schema.js": SCRIPT,
+    "sdk/sessions.js": SCRIPT,
     "sdk/storage.js": SCRIPT,
     "sdk/surroundings.js": SCRIPT,
     "sdk/vault.js": SCRIPT,

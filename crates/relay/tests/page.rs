@@ -53,9 +53,11 @@ fn the_defaults_on_the_page_are_the_codes() {
         ("value_bytes_max", config.value_bytes_max.to_string()),
         ("state_bytes_max", config.state_bytes_max.to_string()),
         ("objects_max", config.objects_max.to_string()),
+        // Of the program, which has a test that compares its own defaults.
+        ("games", "`true`".to_owned()),
     ] {
         let row = format!("| `{key}` | {value} |");
         assert!(section("Settings").contains(&row), "{row}");
     }
-    assert_eq!(section("Settings").matches("\n| `").count(), 10);
+    assert_eq!(section("Settings").matches("\n| `").count(), 11);
 }
