@@ -6,6 +6,8 @@
 use std::time::Duration;
 
 use rejoin_core::budget::{Budget, Rate};
+#[cfg(doc)]
+use rejoin_core::hub::FrameKind;
 use rejoin_core::time::Time;
 
 /// Frames between two looks at the clock.
@@ -36,15 +38,13 @@ impl Pace {
         Self { rates, messages, bytes, frames: 0, portion: (0, 0) }
     }
 
-    /// Counts a frame; how long to wait, if the reader is far ahead.
+    /// Counts a frame by its [cost](FrameKind::cost); how long to wait, if the reader is far ahead.
     pub(crate) fn count(
         &mut self,
-        bytes: usize,
-        is_message: bool,
+        (messages, bytes): (u32, u32),
         now: impl FnOnce() -> Time,
     ) -> Option<Duration> {
-        let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
-        self.portion.0 += u32::from(is_message);
+        self.portion.0 += messages;
         self.portion.1 = self.portion.1.saturating_add(bytes);
         self.frames += 1;
         if self.frames < PORTION {
@@ -61,6 +61,8 @@ impl Pace {
 
 #[cfg(test)]
 mod tests {
+    use rejoin_core::hub::FrameKind;
+
     use super::*;
 
     const RATES: Rates = Rates {
@@ -72,9 +74,10 @@ mod tests {
     fn within_the_budget_and_a_little_beyond_nobody_waits() {
         let mut pace = Pace::new(RATES);
         for _ in 0..128 {
-            assert_eq!(pace.count(50, true, || Time::ZERO), None);
+            assert_eq!(pace.count(FrameKind::Up.cost(50), || Time::ZERO), None);
         }
-        let waits: Vec<_> = (0..32).filter_map(|_| pace.count(50, true, || Time::ZERO)).collect();
+        let waits: Vec<_> =
+            (0..32).filter_map(|_| pace.count(FrameKind::Up.cost(50), || Time::ZERO)).collect();
         assert_eq!(waits.len(), 1, "{waits:?}");
         // 160 are 40 too many; the hub makes it wait for the rest.
         assert!(waits[0] < Duration::from_millis(40 * 1_000 / 60), "{waits:?}");
@@ -83,9 +86,9 @@ mod tests {
     #[test]
     fn answers_cost_their_bytes_and_no_limit_is_no_wait() {
         let mut pace = Pace::new(RATES);
-        assert!((0..1_000).all(|_| pace.count(50, false, || Time::ZERO).is_none()));
+        assert!((0..1_000).all(|_| pace.count(FrameKind::Ack.cost(50), || Time::ZERO).is_none()));
         let free = Rate { per_second: 0, burst: 0 };
         let mut pace = Pace::new(Rates { messages: free, bytes: free });
-        assert!((0..100_000).all(|_| pace.count(50, true, || Time::ZERO).is_none()));
+        assert!((0..100_000).all(|_| pace.count(FrameKind::Up.cost(50), || Time::ZERO).is_none()));
     }
 }

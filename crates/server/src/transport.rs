@@ -12,10 +12,10 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::future::Either;
-use rejoin_core::hub::HubInput;
+use rejoin_core::hub::{FrameKind, HubInput};
 use rejoin_core::id::ConnectionId;
 use rejoin_core::session::Serializer;
-use rejoin_wire::v1::{ClientFrame, CloseCode, client_frame};
+use rejoin_wire::v1::CloseCode;
 use rejoin_wire::{DecodeError, Encoding, Limits, SharedFrame, decode_client};
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::time::{sleep, timeout};
@@ -182,12 +182,12 @@ impl Reader<'_> {
             if let Some(bytes) = shown {
                 self.sight.show_received(&self.state.seen, &frame, &bytes);
             }
-            if let Ok(frame) = &frame
-                && matches!(frame.frame, Some(client_frame::Frame::Hello(_)))
-            {
+            let kind = frame.as_ref().ok().and_then(FrameKind::of);
+            if kind == Some(FrameKind::Hello) {
                 limits = self.limits;
             }
-            let ahead = pace.count(len, is_message(&frame), || self.clock.now());
+            let cost = kind.map_or((0, 0), |kind| kind.cost(len));
+            let ahead = pace.count(cost, || self.clock.now());
             let connection = self.connection;
             if !tell(self.hub, HubInput::Received { connection, frame, bytes: len }).await {
                 return;
@@ -208,13 +208,6 @@ impl Reader<'_> {
             sleep(LINGER).await;
         }
     }
-}
-
-/// Whether a frame counts as a message of its sender.
-fn is_message(frame: &Result<ClientFrame, DecodeError>) -> bool {
-    use client_frame::Frame;
-    let frame = frame.as_ref().ok().and_then(|frame| frame.frame.as_ref());
-    matches!(frame, Some(Frame::Up(_) | Frame::Loose(_)))
 }
 
 /// The half that writes, until the last word is out or the peer cannot be written to.

@@ -61,7 +61,22 @@ impl FrameKind {
             client_frame::Frame::Pong(_) => Self::Pong,
         })
     }
+
+    /// What a frame of so many bytes takes from its sender's budgets of messages and of bytes.
+    /// Acknowledgements and heartbeats are answers to what we send, and no messages: they cost their
+    /// bytes, and a little more, so that a flood of them is one.
+    #[must_use]
+    pub fn cost(self, bytes: usize) -> (u32, u32) {
+        let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
+        match self {
+            Self::Ack | Self::Ping | Self::Pong => (0, bytes.max(ANSWER_BYTES_MIN)),
+            Self::Hello | Self::Up | Self::Loose => (1, bytes),
+        }
+    }
 }
+
+/// What an acknowledgement costs at least: a thousand a second are within the defaults.
+const ANSWER_BYTES_MIN: u32 = 64;
 
 /// What the table says.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

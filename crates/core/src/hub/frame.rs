@@ -20,9 +20,6 @@ use crate::mark::{Mark, hit};
 use crate::session::{Place, Serializer};
 use crate::time::{Time, millis_u32};
 
-/// What an acknowledgement costs at least: a thousand a second are within the defaults.
-const ANSWER_BYTES_MIN: u32 = 64;
-
 impl Hub {
     pub(crate) fn opened(
         &mut self,
@@ -109,13 +106,7 @@ impl Hub {
         let (messages, rate_bytes) = (self.config.messages, self.config.bytes);
         let sever_after = self.config.guard.sever_after;
         let Some(connection) = self.connections.get_mut(&id) else { return true };
-        // Acknowledgements and heartbeats are answers to what we send, and no messages: they cost
-        // their bytes, and a little more, so that a flood of them is one.
-        let (count, bytes_min) = match kind {
-            FrameKind::Ack | FrameKind::Ping | FrameKind::Pong => (0, ANSWER_BYTES_MIN),
-            FrameKind::Hello | FrameKind::Up | FrameKind::Loose => (1, 0),
-        };
-        let bytes = u32::try_from(bytes).unwrap_or(u32::MAX).max(bytes_min);
+        let (count, bytes) = kind.cost(bytes);
         let by_messages = connection.messages.spend(now, count, messages);
         let by_bytes = connection.bytes.spend(now, bytes, rate_bytes);
         let wait = by_messages.max(by_bytes);
