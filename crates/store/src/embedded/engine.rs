@@ -133,7 +133,7 @@ impl Engine {
                 let changed = pen.write_heads()?;
                 if changed.iter().any(|scope| raised.contains_key(scope)) {
                     let mut apart = writing.open_table(RAISED)?;
-                    for scope in &changed {
+                    for scope in changed.iter().filter(|scope| raised.contains_key(scope)) {
                         apart.remove(&row::scope_bytes(*scope)[..])?;
                     }
                 }
