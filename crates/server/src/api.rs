@@ -19,7 +19,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::http::{HeaderValue, Method, Uri, header};
+use axum::extract::OriginalUri;
+use axum::http::{HeaderValue, Method, header};
 use axum::middleware;
 use axum::routing::get;
 use rejoin_directory::{Answer, Command};
@@ -150,7 +151,7 @@ async fn openapi() -> ([(header::HeaderName, HeaderValue); 1], &'static str) {
     ([(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))], OPENAPI)
 }
 
-async fn no_path(uri: Uri) -> Problem {
+async fn no_path(OriginalUri(uri): OriginalUri) -> Problem {
     let detail = format!("there is no {:?} here; see /v1/openapi.json", uri.path());
     Problem::new(problem::NO_PATH, detail)
 }

@@ -11,6 +11,7 @@ use axum::http::{HeaderMap, HeaderValue, Request, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::{Extension, Router};
+use futures_util::FutureExt as _;
 use hyper::body::Incoming;
 use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -257,7 +258,7 @@ async fn meet(
         None => answer(socket, peer, routes, deadline, stopping).await,
         Some(tls) => {
             let Some(socket) = Box::pin(tls.accept_web(socket)).await else { return Ok(()) };
-            answer(socket, peer, routes, deadline, stopping).await
+            Box::pin(answer(socket, peer, routes, deadline, stopping)).await
         }
     }
 }
@@ -371,11 +372,8 @@ async fn play(
         .max_message_size(largest)
         .max_frame_size(largest)
         .on_upgrade(move |socket| {
-            let serving = websocket::serve(socket, encoding, peer, door.server);
-            async move {
-                serving.await;
-                drop(place);
-            }
+            // No block around it: every connection would carry the future twice.
+            websocket::serve(socket, encoding, peer, door.server).map(move |()| drop(place))
         })
 }
 

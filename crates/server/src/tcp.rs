@@ -101,7 +101,7 @@ impl Server {
                 Box::pin(serve(read, write, peer, self)).await;
             }
             Some(tls) => {
-                let Some(stream) = tls.accept_stream(socket).await else { return };
+                let Some(stream) = Box::pin(tls.accept_stream(socket)).await else { return };
                 let (read, write) = tokio::io::split(stream);
                 Box::pin(serve(read, write, peer, self)).await;
             }
