@@ -112,6 +112,11 @@ impl Hub {
         self.commits.effects.entry(session).or_default().push(effect);
     }
 
+    /// Whether all of the session's changes so far are committed.
+    pub(crate) fn is_settled(&self, session: SessionId) -> bool {
+        !self.commits.dirty.contains(&session) && !self.commits.held.contains_key(&session)
+    }
+
     /// Submits what changed; effects that wait for nothing are carried out at once.
     pub(crate) fn settle_commits(&mut self, now: Time) {
         // Carrying out an effect can change a session again; it does so finitely often.
