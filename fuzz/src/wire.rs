@@ -1,7 +1,4 @@
-//! What the fuzz targets do with their bytes, apart from the fuzzer.
-//!
-//! The wire crate's test `corpus` includes this file and replays the seeds with it on any compiler,
-//! so that what a fuzzer once found stays found. A target panics when a promise is broken.
+//! Bytes as frames, and as a stream of frames.
 
 use bytes::BytesMut;
 use rejoin_wire::{

@@ -238,7 +238,11 @@ fn nobody_is_asked_before_a_stay_is_kept_and_refusals_come_before_what_follows()
     desk.clerk.asked.clear();
     desk.store.hold(|scope| matches!(scope, ScopeId::Session(_)));
     desk.wait(5_500);
-    assert_eq!(desk.clerk.asked, [], "the first stay is over and the second begins, but not on disk");
+    assert_eq!(
+        desk.clerk.asked,
+        [],
+        "the first stay is over and the second begins, but not on disk"
+    );
     assert_eq!(desk.take("ann"), Vec::<String>::new());
     desk.store.release();
     desk.run();

@@ -14,5 +14,6 @@ mod guard;
 mod hostile;
 mod operator;
 mod resume;
+mod rules;
 mod streams;
 mod stuck;
