@@ -1,18 +1,19 @@
-//! ENet on a loopback port, as the suite sees it: ENet itself, the cookie before its connect, and
-//! nothing that is looked after while nobody reads or sends.
+//! ENet on a loopback port, as the suite sees it: ENet itself, with the cookie before its connect.
 
-use std::collections::VecDeque;
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use bytes::Bytes;
 use rejoin_server::{EnetConfig, Server};
+use rejoin_wire::enet::datagram::{Datagram, Kind};
 use rejoin_wire::enet::{self, CHANNELS, Cookie, QUESTION_BYTES};
 use rejoin_wire::v1::CloseCode;
 use rejoin_wire::{Encoding, close};
 use rusty_enet::{Event, Host, HostSettings, MTU_MAX, Packet, PacketReceived, PeerID, Socket};
 use tokio::net::UdpSocket;
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
 
 use crate::dial::{Door, Line, Transport};
 
@@ -21,19 +22,36 @@ pub(crate) struct Datagrams;
 
 pub(crate) struct DatagramDoor(SocketAddr);
 
+/// Its other end is a task, so that ENet is looked after while nobody reads. It ends with this.
 pub(crate) struct DatagramLine {
+    outgoing: mpsc::Sender<Bytes>,
+    incoming: mpsc::Receiver<Bytes>,
+    code: Arc<OnceLock<CloseCode>>,
+    task: JoinHandle<()>,
+}
+
+impl Drop for DatagramLine {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+struct Keeper {
     host: Host<Stamped>,
-    socket: Arc<UdpSocket>,
     peer: PeerID,
-    incoming: VecDeque<Bytes>,
-    /// How it ended.
-    ended: Option<Option<CloseCode>>,
+    outgoing: mpsc::Receiver<Bytes>,
+    incoming: mpsc::Sender<Bytes>,
+    code: Arc<OnceLock<CloseCode>>,
     /// One clone in every message that is not acknowledged yet.
     unacked: Arc<()>,
 }
 
-/// The socket: a connect is sent with its cookie.
-struct Stamped(Arc<UdpSocket>, Cookie);
+/// The socket: a connect is sent with its cookie, and while nobody reads, no message is let in.
+struct Stamped {
+    socket: Arc<UdpSocket>,
+    cookie: Cookie,
+    is_held: bool,
+}
 
 struct Message(Bytes, #[expect(dead_code, reason = "it is counted")] Arc<()>);
 
@@ -44,7 +62,7 @@ impl AsRef<[u8]> for Message {
 }
 
 /// Messages under way before the next one waits.
-const UNACKED_MAX: usize = 16;
+const UNDER_WAY_MAX: usize = 512;
 
 impl Transport for Datagrams {
     type Line = DatagramLine;
@@ -67,15 +85,16 @@ impl Door for DatagramDoor {
         let socket = Arc::new(UdpSocket::bind("127.0.0.1:0").await.expect("a free port"));
         let cookie = cookie(&socket, self.0).await;
         let settings = HostSettings { peer_limit: 1, ..HostSettings::default() };
-        let mut host = Host::new(Stamped(socket.clone(), cookie), settings).expect("good");
+        let stamped = Stamped { socket, cookie, is_held: false };
+        let mut host = Host::new(stamped, settings).expect("good");
         let peer = host.connect(self.0, CHANNELS, 0).expect("a slot").id();
-        let (incoming, unacked) = (VecDeque::new(), Arc::new(()));
-        let mut line = DatagramLine { host, socket, peer, incoming, ended: None, unacked };
-        while !line.host.peer(line.peer).connected() {
-            assert!(line.ended.is_none(), "let in");
-            line.look_after().await;
-        }
-        line
+        let (outgoing, orders) = mpsc::channel(1);
+        let (heard, incoming) = mpsc::channel(UNDER_WAY_MAX);
+        let code = Arc::new(OnceLock::new());
+        let unacked = Arc::new(());
+        let keeper =
+            Keeper { host, peer, outgoing: orders, incoming: heard, code: code.clone(), unacked };
+        DatagramLine { outgoing, incoming, code, task: tokio::spawn(keeper.run()) }
     }
 }
 
@@ -90,52 +109,60 @@ async fn cookie(socket: &UdpSocket, server: SocketAddr) -> Cookie {
     }
 }
 
-impl DatagramLine {
-    /// Lets ENet do what it has to, and waits a little if that was nothing.
-    async fn look_after(&mut self) {
-        let mut is_idle = true;
+impl Keeper {
+    async fn run(mut self) {
+        let socket = self.host.socket().socket.clone();
+        let mut is_open = true;
+        while is_open {
+            self.host.socket_mut().is_held = self.incoming.capacity() < UNDER_WAY_MAX / 2;
+            is_open = self.service();
+            let is_connected = self.host.peer(self.peer).connected();
+            let may_send = is_connected && Arc::strong_count(&self.unacked) <= UNDER_WAY_MAX;
+            tokio::select! {
+                message = self.outgoing.recv(), if may_send => match message {
+                    Some(message) => self.send(message),
+                    None => return,
+                },
+                _ = socket.readable() => {}
+                () = tokio::time::sleep(Duration::from_millis(5)) => {}
+            }
+        }
+    }
+
+    fn send(&mut self, message: Bytes) {
+        let channel = enet::channel_of_client(&message);
+        let packet = Packet::reliable(Box::new(Message(message, self.unacked.clone())));
+        let _ = self.host.peer_mut(self.peer).send(channel, &packet);
+        self.host.flush();
+    }
+
+    /// False: it is over.
+    fn service(&mut self) -> bool {
         while let Some(event) = self.host.service().expect("loopback") {
-            is_idle = false;
             match event {
                 Event::Connect { .. } => {}
                 Event::Disconnect { data, .. } => {
-                    let status = u16::try_from(data).expect("a close code");
-                    self.ended = Some(close::from_status(status));
+                    let code = u16::try_from(data).ok().and_then(close::from_status);
+                    code.map(|code| self.code.set(code));
+                    return false;
                 }
                 Event::Receive { packet, .. } => {
-                    self.incoming.push_back(Bytes::copy_from_slice(packet.data()));
+                    let bytes = Bytes::copy_from_slice(packet.data());
+                    self.incoming.try_send(bytes).expect("more than was let in");
                 }
             }
         }
-        if is_idle {
-            let wait = tokio::time::timeout(Duration::from_millis(5), self.socket.readable());
-            let _ = wait.await;
-        }
+        true
     }
 }
 
 impl Line for DatagramLine {
     async fn send(&mut self, message: Bytes) -> bool {
-        while self.ended.is_none() && Arc::strong_count(&self.unacked) > UNACKED_MAX {
-            self.look_after().await;
-        }
-        let channel = enet::channel_of_client(&message);
-        let packet = Packet::reliable(Box::new(Message(message, self.unacked.clone())));
-        let sent = self.host.peer_mut(self.peer).send(channel, &packet).is_ok();
-        self.host.flush();
-        sent
+        self.outgoing.send(message).await.is_ok()
     }
 
     async fn recv(&mut self) -> Result<Bytes, Option<CloseCode>> {
-        loop {
-            if let Some(bytes) = self.incoming.pop_front() {
-                return Ok(bytes);
-            }
-            if let Some(code) = self.ended {
-                return Err(code);
-            }
-            self.look_after().await;
-        }
+        self.incoming.recv().await.ok_or_else(|| self.code.get().copied())
     }
 }
 
@@ -146,8 +173,8 @@ impl Socket for Stamped {
     fn send(&mut self, to: SocketAddr, bytes: &[u8]) -> std::io::Result<usize> {
         let is_connect = bytes[0] & 0x0f == 0x0f && bytes[1] == 0xff;
         let sent = match is_connect {
-            true => self.0.try_send_to(&enet::with_cookie(&self.1, bytes), to),
-            false => self.0.try_send_to(bytes, to),
+            true => self.socket.try_send_to(&enet::with_cookie(&self.cookie, bytes), to),
+            false => self.socket.try_send_to(bytes, to),
         };
         Ok(sent.map_or(0, |_| bytes.len()))
     }
@@ -156,10 +183,21 @@ impl Socket for Stamped {
         &mut self,
         buffer: &mut [u8; MTU_MAX],
     ) -> std::io::Result<Option<(SocketAddr, PacketReceived)>> {
-        match self.0.try_recv_from(buffer) {
-            Ok((len, from)) => Ok(Some((from, PacketReceived::Complete(len)))),
+        match self.socket.try_recv_from(buffer) {
+            Ok((len, from)) => {
+                let len = if self.is_held { without_messages(&buffer[..len]) } else { len };
+                Ok(Some((from, PacketReceived::Complete(len))))
+            }
             Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => Ok(None),
             Err(error) => Err(error),
         }
     }
+}
+
+/// How long a datagram is up to its first message.
+fn without_messages(bytes: &[u8]) -> usize {
+    let is_message = |kind| !matches!(kind, Kind::Acknowledge { .. } | Kind::Control);
+    let commands = Datagram::read(bytes).map(|datagram| datagram.commands());
+    let first = commands.into_iter().flatten().find(|command| is_message(command.kind));
+    first.map_or(bytes.len(), |command| command.at)
 }
