@@ -30,6 +30,8 @@ pub mod blocking;
 mod address;
 mod clock;
 mod command;
+#[cfg(feature = "enet")]
+mod enet;
 mod error;
 mod key;
 mod line;
