@@ -243,6 +243,8 @@ pub enum Refusal {
     KeyTaken,
     /// It has as many keys as it may.
     KeysFull,
+    /// It has sessions that only a server can end.
+    SessionsElsewhere,
     /// There is no account: a guest cannot be locked, nor have a role or a password.
     Guest,
 }
@@ -260,6 +262,7 @@ impl Refusal {
             Self::InUse => "in_use",
             Self::KeyTaken => "key_taken",
             Self::KeysFull => "keys_full",
+            Self::SessionsElsewhere => "sessions_elsewhere",
             Self::Guest => "guest",
         }
     }
@@ -276,6 +279,7 @@ impl fmt::Display for Refusal {
             Self::InUse => "the account has a player of its own; log in to it without bringing one",
             Self::KeyTaken => "this key belongs to another account",
             Self::KeysFull => "the account has as many keys as it may; a new password clears them",
+            Self::SessionsElsewhere => "a guest has sessions to end: delete it while a server runs",
             Self::Guest => "this player has no account; a guest can be banned and deleted",
         })
     }

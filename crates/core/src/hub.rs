@@ -272,6 +272,10 @@ pub struct Hub {
     pub(crate) quarantined: BTreeSet<PlayerId>,
     pub(crate) book: Book<AfterAccount>,
     pub(crate) damaged_accounts: Vec<(AccountId, String)>,
+    /// Accounts that are being deleted: sessions that have not ended yet, and who waits for it.
+    pub(crate) forgetting: BTreeMap<AccountId, (usize, Option<u64>)>,
+    /// Sessions and zones were left out at the start: nothing that concerns them is done.
+    pub(crate) players_only: bool,
 }
 
 /// Figures of the hub; those that are called totals only grow.

@@ -4,6 +4,7 @@
 use bytes::Bytes;
 use rejoin_wire::v1::CloseCode;
 
+use super::commit::After;
 use super::config::AccountPolicy;
 use super::connection::{Claim, Phase};
 use super::deadline::Alarm;
@@ -24,6 +25,8 @@ pub enum AccountProof {
     Wrong,
     /// Nobody had the time to look.
     Busy,
+    /// It is meant for an account and cannot be read; why, for whoever writes the client.
+    Unreadable(&'static str),
     /// The password of an account.
     Password {
         /// Which account.
@@ -128,6 +131,9 @@ impl Hub {
         let (account, change, payload) = match proof {
             AccountProof::None => return self.unproven(now, id, *claim),
             AccountProof::Wrong => return self.wrong_credential(now, id),
+            AccountProof::Unreadable(why) => {
+                return self.refuse(id, CloseCode::AdmissionRefused, why);
+            }
             AccountProof::Busy => {
                 let wait = millis_u32(self.config.retry_after);
                 let text = "too many logins at once; come again";
@@ -195,6 +201,17 @@ impl Hub {
             used: true,
             keys: link.map(|(key, _)| key).into_iter().collect(),
             created: self.wall(now),
+        }
+    }
+
+    /// So many more sessions of an account that is being deleted have ended.
+    pub(crate) fn forget_account(&mut self, now: Time, id: AccountId, ended: usize) {
+        let Some((left, ticket)) = self.forgetting.get_mut(&id) else { return };
+        *left = left.saturating_sub(ended);
+        if *left == 0 {
+            let ticket = *ticket;
+            self.forgetting.remove(&id);
+            self.change_account(now, id, Change::Forget, AfterAccount::Forgotten(ticket));
         }
     }
 
@@ -318,11 +335,15 @@ impl Hub {
                 self.done(ticket);
             }
             AfterAccount::Forget(ticket) => {
+                // The account goes last: without it, a session that is left could be returned to.
+                let sessions = player.map(|player| self.sessions_of(player)).unwrap_or_default();
                 self.end_player(now, player, EndCause::Kicked);
                 if let Some(player) = player {
                     self.forget_guest(player);
                 }
-                self.change_account(now, id, Change::Forget, AfterAccount::Forgotten(ticket));
+                self.forgetting.insert(id, (sessions.len(), ticket));
+                sessions.iter().for_each(|session| self.after(*session, After::Ended(id)));
+                self.forget_account(now, id, 0);
             }
             AfterAccount::Forgotten(ticket) => ticket.into_iter().for_each(|t| self.done(t)),
         }

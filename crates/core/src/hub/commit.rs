@@ -12,7 +12,9 @@ use rejoin_wire::v1::CloseCode;
 use super::connection::Phase;
 use super::{Answer, Hub, HubOutput};
 use crate::exchange::{Link, ToZone};
-use crate::id::{ConnectionId, OwnerEpoch, PlayerId, Revision, SessionEpoch, SessionId, ZoneId};
+use crate::id::{
+    AccountId, ConnectionId, OwnerEpoch, PlayerId, Revision, SessionEpoch, SessionId, ZoneId,
+};
 use crate::scope::{Batch, Change, ScopeId};
 use crate::session::{Session, row};
 use crate::time::{Time, WallTime};
@@ -38,6 +40,8 @@ pub(crate) enum After {
     Zone(ZoneId, ToZone),
     /// Ask the directory what it has not been asked yet.
     Seats,
+    /// A session of an account that is being deleted cannot be returned to any more.
+    Ended(AccountId),
 }
 
 /// What waits for a player's commit.
@@ -233,6 +237,7 @@ impl Hub {
                 After::Admit(stay) => self.ask_zone(now, session, stay),
                 After::Zone(zone, message) => self.tell_zone(zone, message),
                 After::Seats => self.ask_seats(now, session),
+                After::Ended(account) => self.forget_account(now, account, 1),
             }
         }
     }

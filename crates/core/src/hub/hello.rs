@@ -22,7 +22,7 @@ impl Hub {
         if self.going_down {
             return self.refuse_going_down(id);
         }
-        if !self.is_ready() {
+        if !self.is_ready() || self.players_only {
             hit(Mark::NotReady);
             return self.refuse(id, CloseCode::NotReady, "not ready yet");
         }

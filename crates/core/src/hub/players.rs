@@ -45,8 +45,6 @@ pub enum PlayerCommand {
     Unban(Whom),
     /// Delete an account, and what is kept of a guest. A ban stays until it ends.
     Delete(Whom),
-    /// Only mark an account as one to delete: the next start ends its sessions and deletes it.
-    Retire(Whom),
 }
 
 /// The hash of a password.
@@ -101,6 +99,14 @@ impl Hub {
 
     /// After a start: whoever may not be here any more is not, and what was being deleted is.
     pub(crate) fn bar_again(&mut self, now: Time) {
+        if self.players_only {
+            return;
+        }
+        let leaving = self.book.after(None).filter(|(_, account)| account.leaving);
+        let leaving: Vec<AccountId> = leaving.map(|(id, _)| id).collect();
+        for id in leaving {
+            self.change_account(now, id, Change::Retire, AfterAccount::Forget(None));
+        }
         let players: BTreeSet<PlayerId> =
             self.by_player.iter().map(|(player, _)| *player).collect();
         for player in players {
@@ -111,11 +117,6 @@ impl Hub {
                 false => continue,
             };
             self.end_player(now, Some(player), cause);
-        }
-        let leaving = self.book.after(None).filter(|(_, account)| account.leaving);
-        let leaving: Vec<AccountId> = leaving.map(|(id, _)| id).collect();
-        for id in leaving {
-            self.change_account(now, id, Change::Retire, AfterAccount::Forget(None));
         }
     }
 
@@ -130,9 +131,10 @@ impl Hub {
             PlayerCommand::Unban(whom) => return self.set_ban(&whom, ticket, None),
             PlayerCommand::Delete(whom) => match self.account_of(&whom) {
                 Err(Refusal::Guest) => return self.delete_guest(now, &whom, ticket),
+                // The next start ends its sessions and deletes it.
+                _ if self.players_only => (whom, Change::Retire, AfterAccount::Answer(ticket)),
                 _ => (whom, Change::Retire, AfterAccount::Forget(Some(ticket))),
             },
-            PlayerCommand::Retire(whom) => (whom, Change::Retire, AfterAccount::Answer(ticket)),
             PlayerCommand::SetPassword(whom, PasswordHash(hash)) => {
                 let then = AfterAccount::End(ticket, EndCause::Kicked);
                 (whom, Change::Password(hash), then)
@@ -187,6 +189,9 @@ impl Hub {
         let Some(player) = self.player_of(whom) else {
             return self.not_done(ticket, Refusal::Unknown);
         };
+        if self.players_only {
+            return self.not_done(ticket, Refusal::SessionsElsewhere);
+        }
         self.end_player(now, Some(player), EndCause::Kicked);
         let Some(known) = self.players.get_mut(&player) else { return self.done(ticket) };
         known.secret = None;

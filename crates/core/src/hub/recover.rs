@@ -35,6 +35,8 @@ pub struct Recovered {
     pub damaged_players: Vec<PlayerId>,
     /// The scopes of accounts.
     pub accounts: Vec<(AccountId, Opened)>,
+    /// Sessions and zones are left out, because only players are looked after: nobody is let in.
+    pub players_only: bool,
     /// The zones that have a scope, as their rows tell.
     pub zones: Vec<KeptZone>,
 }
@@ -74,6 +76,8 @@ impl Hub {
             quarantined: recovered.damaged_players.iter().copied().collect(),
             book,
             damaged_accounts,
+            forgetting: Default::default(),
+            players_only: recovered.players_only,
         };
         let damaged = hub.load_sessions(recovered.sessions);
         for (id, opened) in &recovered.players {
