@@ -21,9 +21,11 @@ pub mod api;
 pub mod blocking;
 pub mod directory;
 pub mod events;
+pub mod identity;
 pub mod jobs;
 pub mod listener;
 pub mod local;
+pub mod players;
 pub mod webhook;
 
 mod agents;
@@ -67,6 +69,9 @@ pub use self::builder::{ServerBuilder, StartError};
 pub use self::directory::{AskError, DirectoryDoor, GamesConfig};
 pub use self::enet::EnetConfig;
 pub use self::frame_log::FrameLog;
+pub use self::identity::{
+    IdentityConfig, JwtConfig, JwtError, KeySource, PasswordError, hash_password,
+};
 pub use self::jobs::JobRunner;
 pub use self::listener::WebConfig;
 pub use self::listener_thread::{Listener, Listening};

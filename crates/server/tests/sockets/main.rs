@@ -12,6 +12,7 @@ mod events;
 mod figures;
 mod guard;
 mod hostile;
+mod identity;
 mod operator;
 mod resume;
 mod rules;
