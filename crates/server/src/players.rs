@@ -11,7 +11,7 @@ use rejoin_core::id::{PlayerId, SessionId};
 use rejoin_core::time::WallTime;
 use serde_json::{Value, json};
 
-pub use self::kept::{KeptError, KeptPlayers};
+pub use self::kept::{KeptError, KeptPlayers, export_kept};
 
 use crate::admin::shape;
 use crate::identity::PasswordError;

@@ -11,6 +11,7 @@ use rejoin::server::{
 use rejoin::store::Embedded;
 use rejoin_arena::Arena;
 use tokio::net::{TcpListener, TcpSocket, UdpSocket};
+use tokio::runtime::Handle;
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
@@ -68,11 +69,11 @@ async fn serve(settings: &Settings) -> Result<(), Failure> {
     let tls = encryption(settings, &config.server_names)?;
     let builder = ServerBuilder::new()
         .config(config)
+        .identity(settings.identity.clone())
         .sight(SightConfig { addresses: settings.log_addresses, ..SightConfig::default() });
     let mut builder = with_zones(builder, settings, players_at);
-    let mut control = None;
-    if let (Some(store), Some(data)) = (store, &settings.data) {
-        control = control::listen(data, store.snapshots());
+    let snapshots = store.as_ref().map(Embedded::snapshots);
+    if let Some(store) = store {
         builder = builder.store(store);
     }
     if let Some(admission) = &settings.admission {
@@ -81,6 +82,9 @@ async fn serve(settings: &Settings) -> Result<(), Failure> {
             builder.admission(hook.map_err(|error| Failure::new(format!("[admission]: {error}")))?);
     }
     let server = builder.start().map_err(|error| Failure::new(error.to_string()))?;
+    let control = settings.data.as_ref().zip(snapshots).and_then(|(data, snapshots)| {
+        control::listen(data, snapshots, (server.clone(), Handle::current()))
+    });
     let web = web_config(settings, players_at, tls.clone());
     let operators = AdminConfig { hosts: settings.admin_hosts.clone(), ..AdminConfig::default() };
     let (first, second) = (server.clone(), server.clone());

@@ -4,6 +4,7 @@
 mod directory;
 mod doors;
 mod guard;
+mod identity;
 mod zones;
 
 use std::fmt;
@@ -13,7 +14,7 @@ use std::time::Duration;
 
 use clap::Args;
 use rejoin::server::relay::RelayConfig;
-use rejoin::server::{AddressBlock, Addresses, ForwardedHeader, Webhook};
+use rejoin::server::{AddressBlock, Addresses, ForwardedHeader, IdentityConfig, Webhook};
 use serde::{Deserialize, Deserializer};
 
 use self::directory::{DirectoryFile, DirectorySettings};
@@ -21,6 +22,7 @@ use self::doors::{EnetFile, TcpFile, TlsFile};
 pub(crate) use self::doors::{EnetSettings, TcpSettings, TlsSettings};
 pub(crate) use self::guard::GuardMode;
 use self::guard::{GuardFile, GuardSettings};
+use self::identity::IdentityFile;
 use self::zones::ZonesFile;
 use super::Failure;
 
@@ -109,6 +111,8 @@ struct File {
     tls: Option<TlsFile>,
     #[serde(default)]
     guard: GuardFile,
+    #[serde(default)]
+    identity: IdentityFile,
     #[serde(default)]
     admin: AdminFile,
     #[serde(default)]
@@ -215,6 +219,7 @@ pub(crate) struct Settings {
     pub(crate) enet: EnetSettings,
     pub(crate) tls: TlsSettings,
     pub(crate) guard: GuardSettings,
+    pub(crate) identity: IdentityConfig,
     pub(crate) log: String,
     pub(crate) log_json: bool,
     pub(crate) log_addresses: Addresses,
@@ -258,6 +263,7 @@ impl ServeArguments {
             enet: file.enet.settings(self.enet_listen.as_deref()).map_err(Failure::new)?,
             tls: doors::tls(file.tls, self.tls_dev),
             guard: file.guard.settings(self.guard),
+            identity: file.identity.config().map_err(Failure::new)?,
             log: self.log.clone().or(file.log.filter).unwrap_or_else(|| "info".to_owned()),
             log_json: self.log_json || file.log.json == Some(true),
             log_addresses: file.log.addresses.map(Addresses::from).unwrap_or_default(),
@@ -323,6 +329,7 @@ impl fmt::Display for Settings {
         directory::show(&self.directory, f)?;
         doors::show(self.tcp, &self.enet, &self.tls, f)?;
         self.guard.show(f)?;
+        identity::show(&self.identity, f)?;
         writeln!(f, "\n[admin]\nlisten = \"{}\"", self.admin_listen)?;
         writeln!(f, "hosts = {:?}", self.admin_hosts)?;
         writeln!(f, "\n[log]\nfilter = {:?}\njson = {}", self.log, self.log_json)?;
@@ -389,6 +396,7 @@ mod tests {
         assert_eq!(file.stop_within_s, Some(25));
         assert_eq!(file.directory.settings(None), Ok(settings.directory));
         assert_eq!(file.guard.settings(None), settings.guard);
+        assert_eq!(file.identity.config(), Ok(settings.identity));
     }
 
     #[test]

@@ -13,7 +13,10 @@ use rejoin_core::scope::ScopeId;
 use rejoin_core::time::Time;
 use rejoin_store::{Outcome, ScopeKind, Store, StoreError};
 
+use serde_json::Value;
+
 use crate::clock::wall;
+use crate::ledger;
 
 /// Why something was not done.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -130,4 +133,16 @@ impl<S: Store> KeptPlayers<S> {
         }
         Ok(answered)
     }
+}
+
+/// All that a store keeps of a player that no server runs on; nothing is changed.
+///
+/// # Errors
+/// The store cannot be read.
+pub fn export_kept(store: &mut dyn Store, whom: &Whom) -> Result<Option<Value>, KeptError> {
+    let mut recovered = ledger::recover(store)?;
+    recovered.players_only = true;
+    // What follows from opening is not carried out.
+    let (hub, _) = Hub::open(Time::ZERO, wall(), HubConfig::default(), [0; 32], recovered);
+    Ok(super::export(&hub, whom))
 }
