@@ -39,13 +39,24 @@ pub(crate) fn rejoin() -> Command {
 impl House {
     /// Starts the program with this settings file.
     pub(crate) fn start(settings: &str) -> Self {
-        let folder = folder();
-        std::fs::write(folder.join("rejoin.toml"), settings).expect("a folder");
-        Self::serve(folder, "127.0.0.1:0")
+        Self::start_under(settings, &[])
     }
 
-    fn serve(folder: PathBuf, listen: &str) -> Self {
+    /// The same in this environment; a path that begins with `./` is in the program's own folder.
+    pub(crate) fn start_under(settings: &str, environment: &[(&str, &str)]) -> Self {
+        let folder = folder();
+        std::fs::write(folder.join("rejoin.toml"), settings).expect("a folder");
+        Self::serve(folder, "127.0.0.1:0", environment)
+    }
+
+    fn serve(folder: PathBuf, listen: &str, environment: &[(&str, &str)]) -> Self {
         let mut command = rejoin();
+        for (name, value) in environment {
+            match value.strip_prefix("./") {
+                Some(own) => command.env(name, folder.join(own)),
+                None => command.env(name, value),
+            };
+        }
         command.args(["serve", "--listen", listen, "--admin-listen", "127.0.0.1:0"]);
         command.args(["--dev", "--data", "data"]).current_dir(&folder).stdout(Stdio::piped());
         let log = std::fs::OpenOptions::new().create(true).append(true).open(folder.join("log"));
@@ -79,7 +90,7 @@ impl House {
         self.child.wait().expect("it ends");
         let (folder, listen) = (std::mem::take(&mut self.folder), self.web.to_string());
         drop(self);
-        Self::serve(folder, &listen)
+        Self::serve(folder, &listen, &[])
     }
 
     /// Where ENet is spoken.
@@ -123,6 +134,11 @@ impl House {
         let status = status.expect("it runs");
         let line = status.lines().find(|line| line.starts_with("VmRSS:")).expect("a figure");
         line.split_whitespace().nth(1).and_then(|kib| kib.parse().ok()).expect("a number")
+    }
+
+    /// Writes a file of its folder.
+    pub(crate) fn write(&self, name: &str, text: &str) {
+        std::fs::write(self.folder.join(name), text).expect("a folder");
     }
 
     pub(crate) fn log(&self) -> Vec<u8> {

@@ -8,6 +8,7 @@ mod house;
 mod player;
 
 mod ack_ahead;
+mod clock_jump;
 mod colliding_names;
 mod deaf_peers;
 mod enet_connects;
