@@ -21,8 +21,8 @@ pub const NAME_BYTES: (usize, usize) = (3, 32);
 pub const KEYS_MAX: usize = 16;
 /// The longest issuer and the longest subject of another service.
 pub const SUBJECT_BYTES_MAX: usize = 255;
-/// The longest reason of a ban, in bytes.
-pub const REASON_BYTES_MAX: usize = 200;
+/// The longest reason of a ban, in characters: it fits into a refusal, whatever the alphabet.
+pub const REASON_CHARS_MAX: usize = 100;
 
 /// A name as accounts have it: 3 to 32 letters and digits of ASCII, dots, hyphens and underscores, of
 /// which the first is a letter or a digit. Capitals are the same as small letters. No other alphabet:

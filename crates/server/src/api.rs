@@ -1,4 +1,4 @@
-//! The directory over HTTP, at `/v1` of the players' door: JSON in and out, problems as RFC 9457 has
+//! The directory, and players and their accounts, over HTTP at `/v1` of the players' door: JSON in and out, problems as RFC 9457 has
 //! them, and API keys with roles. A thin translator: it asks the directory and shows what it says.
 //! docs/HTTP.md is its manual, api/openapi.json its description.
 
@@ -8,6 +8,7 @@ mod guard;
 mod hosts;
 mod key;
 mod operations;
+mod players;
 mod problem;
 mod queues;
 mod request;
@@ -32,6 +33,7 @@ use self::key::Keyring;
 use self::problem::Problem;
 use crate::clock::Clock;
 use crate::directory::DirectoryDoor;
+use crate::server::Server;
 use crate::sight::SharedSight;
 
 /// How the directory is kept open over HTTP.
@@ -90,6 +92,7 @@ pub(crate) struct Api {
     places: Arc<Semaphore>,
     clock: Clock,
     sight: SharedSight,
+    server: Server,
 }
 
 impl Api {
@@ -122,7 +125,7 @@ pub(crate) fn routes(
     door: DirectoryDoor,
     config: &ApiConfig,
     origins: &[String],
-    (clock, sight): (Clock, SharedSight),
+    server: Server,
 ) -> Router {
     let api = Api {
         door,
@@ -130,8 +133,9 @@ pub(crate) fn routes(
         origins: Arc::new(origins.to_vec()),
         places: Arc::new(Semaphore::new(config.requests_max.min(Semaphore::MAX_PERMITS))),
         config: Arc::new(config.clone()),
-        clock,
-        sight,
+        clock: server.0.clock,
+        sight: server.0.sight.clone(),
+        server,
     };
     let mut routes = Router::new().route("/openapi.json", get(openapi));
     for operation in operations::operations() {

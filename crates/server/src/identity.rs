@@ -16,7 +16,7 @@ use rejoin_core::hub::{AccountPolicy, AccountProof, HubInput};
 use rejoin_core::id::{AccountId, ConnectionId};
 
 pub use self::jwt::{JwtConfig, JwtError, KeySource};
-pub use self::passwords::{PASSWORD_BYTES, PasswordError, hash_password};
+pub use self::passwords::{PASSWORD_CHARS, PasswordError, hash_password};
 
 pub(crate) use self::passwords::Passwords;
 

@@ -119,10 +119,7 @@ impl Server {
         };
         let pages = pages::routes(&web.pages);
         let api = match (&web.api, self.directory()) {
-            (Some(api), Some(door)) => {
-                let around = (self.0.clock, self.0.sight.clone());
-                api::routes(door, api, &web.origins, around)
-            }
+            (Some(api), Some(door)) => api::routes(door, api, &web.origins, self.clone()),
             _ => Router::new(),
         };
         let door = Door { server: self.clone(), web: Arc::new(web) };

@@ -4,7 +4,7 @@
 use axum::routing::{MethodRouter, delete, get, patch, post, put};
 
 use super::key::Role;
-use super::{Api, catalogue, games, hosts, queues, seats, subscriptions};
+use super::{Api, catalogue, games, hosts, players, queues, seats, subscriptions};
 
 /// One row.
 pub(super) struct Operation {
@@ -68,5 +68,13 @@ pub(super) fn operations() -> Vec<Operation> {
         row("POST", "/queues/{queue}/placements", ALL, post(queues::place)),
         row("GET", placement, ALL, get(queues::describe_placement)),
         row("DELETE", placement, ALL, delete(queues::cancel)),
+        row("GET", "/players", OPERATOR, get(players::list)),
+        row("POST", "/players", OPERATOR, post(players::add)),
+        row("GET", "/players/{player}", OPERATOR, get(players::describe)),
+        row("PATCH", "/players/{player}", OPERATOR, patch(players::change)),
+        row("DELETE", "/players/{player}", OPERATOR, delete(players::delete)),
+        row("PUT", "/players/{player}/ban", OPERATOR, put(players::ban)),
+        row("DELETE", "/players/{player}/ban", OPERATOR, delete(players::unban)),
+        row("GET", "/players/{player}/export", OPERATOR, get(players::export)),
     ]
 }

@@ -40,6 +40,7 @@ kinds! {
     HOST_NOT_FOUND = ("host_not_found", 404, "There is no such host");
     QUEUE_NOT_FOUND = ("queue_not_found", 404, "There is no such queue");
     PLACEMENT_NOT_FOUND = ("placement_not_found", 404, "There is no such placement");
+    PLAYER_NOT_FOUND = ("player_not_found", 404, "There is no such player");
     SUBSCRIPTION_NOT_FOUND = ("subscription_not_found", 404, "There is no such subscription");
     NO_METHOD = ("no_method", 405, "This cannot be done with this path");
     BODY_TOO_SLOW = ("body_too_slow", 408, "The body did not come in time");
@@ -56,6 +57,8 @@ kinds! {
     LIMIT_REACHED = ("limit_reached", 409, "There are as many as there may be");
     EXISTS = ("exists", 409, "The name is taken");
     IN_USE = ("in_use", 409, "It is in use");
+    NO_ACCOUNT = ("no_account", 409, "The player is a guest and has no account");
+    BEING_DELETED = ("being_deleted", 409, "It is being deleted");
     STALE_LEASE = ("stale_lease", 409, "Another process speaks for this host");
     HOOKS_NOT_SET = ("hooks_not_set", 409, "The host has not set its hooks");
     HOST_ENDED = ("host_ended", 409, "The host has ended");

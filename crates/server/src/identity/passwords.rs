@@ -13,9 +13,11 @@ use argon2::{Algorithm, Argon2, Params, Version};
 use rejoin_core::hub::{AccountProof, PasswordHash};
 use tokio::sync::oneshot;
 
-/// The shortest password that can be set and the longest that is looked at, in bytes of UTF-8. There
-/// are no other rules, and a password is taken as it comes.
-pub const PASSWORD_BYTES: (usize, usize) = (8, 128);
+/// The shortest and the longest password that can be set, in characters. There are no other rules, and
+/// a password is taken as it comes.
+pub const PASSWORD_CHARS: (usize, usize) = (8, 128);
+/// What is longer is not looked at.
+const BYTES_MAX: usize = 4 * PASSWORD_CHARS.1;
 /// Argon2id, as OWASP recommends it at the least: 19 MiB, two passes, one lane.
 const MEMORY_KIB: u32 = 19 * 1_024;
 const PASSES: u32 = 2;
@@ -39,8 +41,8 @@ impl fmt::Display for PasswordError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Length => {
-                let (shortest, longest) = PASSWORD_BYTES;
-                write!(f, "a password has {shortest} to {longest} bytes")
+                let (shortest, longest) = PASSWORD_CHARS;
+                write!(f, "a password has {shortest} to {longest} characters")
             }
             Self::Busy => write!(f, "too many passwords wait to be hashed; try again in a moment"),
             Self::Failed(why) => write!(f, "the password cannot be hashed: {why}"),
@@ -60,8 +62,8 @@ fn argon2() -> Argon2<'static> {
 /// # Errors
 /// It is too short or too long, or the system gives no randomness.
 pub fn hash_password(password: &str) -> Result<PasswordHash, PasswordError> {
-    let (shortest, longest) = PASSWORD_BYTES;
-    if !(shortest..=longest).contains(&password.len()) {
+    let (shortest, longest) = PASSWORD_CHARS;
+    if password.len() > BYTES_MAX || !(shortest..=longest).contains(&password.chars().count()) {
         return Err(PasswordError::Length);
     }
     let mut salt = [0; 16];
@@ -107,7 +109,7 @@ impl Passwords {
         hash: Option<String>,
         done: impl FnOnce(bool) + Send + 'static,
     ) -> Result<(), AccountProof> {
-        if password.is_empty() || password.len() > PASSWORD_BYTES.1 {
+        if password.is_empty() || password.len() > BYTES_MAX {
             return Err(AccountProof::Wrong);
         }
         let work = move || done(is_right(&password, hash.as_deref()));

@@ -36,6 +36,11 @@ impl Desk {
         Self::with(ApiConfig { open: true, ..ApiConfig::default() }).await
     }
 
+    /// With a key for each role.
+    pub(crate) async fn with_keys() -> Self {
+        Self::with(ApiConfig { keys: keys(), ..ApiConfig::default() }).await
+    }
+
     pub(crate) async fn with(api: ApiConfig) -> Self {
         let web = WebConfig {
             api: Some(api),

@@ -4,6 +4,7 @@ mod asker;
 mod described;
 mod desk;
 mod page;
+mod players;
 mod refused;
 mod roles;
 mod story;

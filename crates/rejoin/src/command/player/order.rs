@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use rejoin::account::{Name, REASON_BYTES_MAX, Refusal, Role};
+use rejoin::account::{Name, REASON_CHARS_MAX, Refusal, Role};
 use rejoin::hub::{Answer, PasswordHash, PlayerCommand, Whom};
 use rejoin::id::PlayerId;
 use rejoin::server::players::{KeptError, KeptPlayers, shown};
@@ -180,8 +180,9 @@ impl Order {
             }
             Self::Lock { who, locked } => command(who, &|whom| PlayerCommand::Lock(whom, *locked)),
             Self::Ban { who, until_ms, reason } => {
-                if reason.len() > REASON_BYTES_MAX || reason.chars().any(char::is_control) {
-                    let why = "a reason has at most 200 bytes, and no control characters";
+                if reason.chars().count() > REASON_CHARS_MAX || reason.chars().any(char::is_control)
+                {
+                    let why = "a reason has at most 100 characters, and no control characters";
                     return Err(Told::refused("bad_reason", why));
                 }
                 let until = WallTime(until_ms.unwrap_or(u64::MAX));
