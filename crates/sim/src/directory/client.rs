@@ -4,7 +4,7 @@
 
 use bytes::Bytes;
 use rejoin_core::id::{GameId, SeatId, SessionId};
-use rejoin_directory::game::{GameChange, GameSpec, Guest, Holder, SeatState, SeatView};
+use rejoin_directory::game::{Entry, GameChange, GameSpec, Guest, Holder, SeatState, SeatView};
 use rejoin_directory::host::HostWord;
 use rejoin_directory::queue::{Latency, PlacementRequest};
 use rejoin_directory::search::SearchRequest;
@@ -129,7 +129,15 @@ impl World {
         self.books.visits[index].is_begun = true;
         let ticket = self.ticket(Purpose::Accept(index));
         let player = Some(player);
-        self.say(process, HostWord::Accept { ticket, game, seat, player });
+        if self.rng.per_mille(300) {
+            return self.say(process, HostWord::Accept { ticket, game, seat, player });
+        }
+        // The same visitor is the same entry, unless the process was started anew meanwhile.
+        let entry = Entry {
+            process: process as u64 + 100 * self.rng.below(2),
+            number: u32::try_from(index).unwrap_or(u32::MAX).saturating_add(1),
+        };
+        self.say(process, HostWord::Admit { ticket, game, seat, player, entry });
     }
 
     fn remove(&mut self, index: usize) {
