@@ -30,6 +30,7 @@ pub mod blocking;
 mod address;
 mod clock;
 mod command;
+mod endpoint;
 mod error;
 mod key;
 mod line;
@@ -44,8 +45,10 @@ mod trust;
 mod vault;
 mod websocket;
 
+pub use endpoint::Endpoint;
 pub use error::{CallError, OpenError, RequestError};
 pub use key::Key;
 pub use options::{Login, Options};
+pub use pipe::{Bytes, Pipe};
 pub use player::{Events, Player, Request};
 pub use storage::{Folder, Memory, Slot, Storage};

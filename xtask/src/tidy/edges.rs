@@ -45,6 +45,13 @@ const RULES: &[Rule] = &[
         outside: None,
     },
     Rule {
+        package: "rejoin-host",
+        // It dials as the client does; of the rules it knows the ids.
+        ours: &["rejoin-core", "rejoin-client"],
+        ours_in_tests: &[],
+        outside: None,
+    },
+    Rule {
         package: "rejoin-directory",
         ours: &["rejoin-core"],
         ours_in_tests: &["rejoin-store"],
@@ -93,6 +100,7 @@ const RULES: &[Rule] = &[
             "rejoin-wire",
             "rejoin-core",
             "rejoin-client",
+            "rejoin-host",
             "rejoin-store",
             "rejoin-server",
             "rejoin-arena",
