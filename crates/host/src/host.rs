@@ -38,6 +38,13 @@ impl std::fmt::Debug for Builder {
 }
 
 impl Builder {
+    /// Another address of the server.
+    #[must_use]
+    pub fn endpoint(mut self, endpoint: impl Into<String>) -> Self {
+        self.endpoint = endpoint.into();
+        self
+    }
+
     /// The fleet it belongs to, which must be there.
     #[must_use]
     pub fn fleet(mut self, name: impl Into<String>) -> Self {

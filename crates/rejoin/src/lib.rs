@@ -40,6 +40,8 @@ pub use rejoin_wire::Bytes;
 
 #[cfg(feature = "client")]
 pub use rejoin_client as client;
+#[cfg(feature = "host")]
+pub use rejoin_host as host;
 #[cfg(feature = "server")]
 pub use rejoin_server as server;
 #[cfg(feature = "store")]
