@@ -173,8 +173,15 @@ impl Task {
                     self.is_checking &= !matches!(hooked, Hooked::Healthy(_));
                     self.machine.handle(Input::Hooked(hooked));
                 }
-                _ = ticks.tick() => self.tick(),
-                news = news(&mut self.way) => self.heed(news),
+                _ = ticks.tick() => {
+                    self.give_up();
+                    self.machine.handle(Input::Tick);
+                }
+                news = news(&mut self.way) => {
+                    // Before anything is asked again on a new line.
+                    self.give_up();
+                    self.heed(news);
+                }
             }
             self.carry_out().await;
         }
@@ -205,13 +212,12 @@ impl Task {
     }
 
     /// Whoever asked and does not wait any more has given up.
-    fn tick(&mut self) {
+    fn give_up(&mut self) {
         let gone = self.waiting.iter().filter(|(_, waiting)| waiting.reply.is_closed());
         for ticket in gone.map(|(ticket, _)| *ticket).collect::<Vec<_>>() {
             self.waiting.remove(&ticket);
             self.machine.handle(Input::GiveUp(ticket));
         }
-        self.machine.handle(Input::Tick);
     }
 
     fn heed(&mut self, news: News) {

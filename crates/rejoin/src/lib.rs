@@ -50,10 +50,12 @@ pub use rejoin_store as store;
 pub use rejoin_testkit as testkit;
 
 /// The pages' examples, compiled and run.
-#[cfg(all(doctest, feature = "server", feature = "client", feature = "testkit"))]
+#[cfg(all(doctest, feature = "server", feature = "client", feature = "host", feature = "testkit"))]
 mod pages {
     #[doc = include_str!("../../../README.md")]
     struct Readme;
     #[doc = include_str!("../../../docs/EMBEDDING.md")]
     struct Embedding;
+    #[doc = include_str!("../../../docs/HOSTS.md")]
+    struct Hosts;
 }

@@ -124,6 +124,13 @@ const RULES: &[Rule] = &[
         outside: None,
     },
     // Examples know what a game knows.
+    Rule {
+        package: "external-host",
+        ours: &["rejoin"],
+        // Its test kills the server as well.
+        ours_in_tests: &["rejoin-chaos"],
+        outside: None,
+    },
     Rule { package: "npc-village", ours: &["rejoin"], ours_in_tests: &[], outside: None },
     Rule { package: "turn-based", ours: &["rejoin"], ours_in_tests: &[], outside: None },
     Rule { package: "xtask", ours: &[], ours_in_tests: &[], outside: None },

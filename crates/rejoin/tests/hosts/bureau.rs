@@ -131,9 +131,18 @@ impl Bureau {
         game: GameId,
         players: &[&str],
     ) -> Result<Vec<SeatView>, Refusal> {
+        self.reserve_for(game, players, None).await
+    }
+
+    pub(crate) async fn reserve_for(
+        &self,
+        game: GameId,
+        players: &[&str],
+        hold: Option<Duration>,
+    ) -> Result<Vec<SeatView>, Refusal> {
         let guest = |player: &&str| Guest { player: (*player).to_owned(), ..Guest::default() };
         let guests = players.iter().map(guest).collect();
-        match self.ask(Command::Reserve { game, guests, key: String::new(), hold: None }).await {
+        match self.ask(Command::Reserve { game, guests, key: String::new(), hold }).await {
             Ok(Answer::Seats(seats)) => Ok(seats),
             Err(AskError::Refused(refusal)) => Err(refusal),
             other => panic!("{other:?}"),

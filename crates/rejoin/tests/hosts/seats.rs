@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use rejoin::host::{AdmitError, SeatStatus, blocking};
-use rejoin::server::DirectoryConfig;
 use rejoin::server::directory::rules::game::Status;
 use tokio::time::timeout;
 
@@ -12,11 +11,11 @@ use crate::typed::Relay;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_seat_lets_its_player_in_once_and_every_refusal_says_why() {
-    let config = DirectoryConfig { seat_hold: Duration::from_millis(300), ..Default::default() };
-    let bureau = Bureau::with(config).await;
+    let bureau = Bureau::open().await;
     let (host, _diary) = bureau.host("one").await;
     let (game, other) = (bureau.game("k").await, bureau.game("l").await);
-    let stale = bureau.ticket(game, "eve").await;
+    let brief = Some(Duration::from_millis(200));
+    let stale = bureau.reserve_for(game, &["eve"], brief).await.expect("a seat")[0].id.to_string();
     let seats = bureau.reserve(game, &["ann", "bob"]).await.expect("two seats");
     let [ann, bob] = [seats[0].id.to_string(), seats[1].id.to_string()];
 
@@ -62,7 +61,7 @@ async fn a_seat_lets_its_player_in_once_and_every_refusal_says_why() {
 async fn nobody_is_let_in_while_the_directory_cannot_be_asked() {
     let bureau = Bureau::open().await;
     let relay = Relay::to(bureau.at).await;
-    let builder = bureau.builder("one").patience(Duration::from_millis(500));
+    let builder = bureau.builder("one").patience(Duration::from_secs(2));
     let host = relay.builder(builder).hooks(Scribe::new().0).start().expect("it starts");
     host.ready(7777, &[]).await.expect("ready");
     let game = bureau.game("k").await;
@@ -110,6 +109,7 @@ async fn a_question_survives_the_line_it_was_asked_on() {
         let seat = timeout(PATIENCE, asked).await.expect("in time").expect("no panic");
         assert_eq!(seat.expect("let in").player, player);
         assert_eq!(bureau.view(game).await.active, before + 1);
+        bureau.until_listed(1).await;
     }
     bureau.close().await;
 }

@@ -76,12 +76,15 @@ impl Typed {
 
     /// Reads up to a message of this name, and gives what it says.
     pub(crate) async fn until(&mut self, name: &str) -> Value {
-        loop {
-            let mut heard = self.next().await;
-            if let Some(found) = heard.get_mut(name) {
-                return found.take();
+        let found = async {
+            loop {
+                let mut heard = self.next().await;
+                if let Some(found) = heard.get_mut(name) {
+                    return found.take();
+                }
             }
-        }
+        };
+        timeout(PATIENCE, found).await.unwrap_or_else(|_| panic!("{name:?} was never heard"))
     }
 
     /// Why the server ended the line.
@@ -164,8 +167,9 @@ async fn carry(near: TcpStream, far: TcpStream, mut state: watch::Receiver<State
         let mut bytes = vec![0; 4_096];
         loop {
             let count = far_in.read(&mut bytes).await?;
-            let _ = holding.wait_for(|state| *state != State::Holding).await;
-            if count == 0 {
+            let state = holding.wait_for(|state| *state != State::Holding).await;
+            // What was held back when the way was cut is lost.
+            if count == 0 || state.is_ok_and(|state| *state == State::Shut) {
                 return Ok::<(), std::io::Error>(());
             }
             near_out.write_all(&bytes[..count]).await?;

@@ -22,13 +22,16 @@ use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
 use self::word::{Hello, Said, Unreadable, Word};
 use super::guard::Caller;
 use super::key::{ApiKey, Bucket};
-use super::problem::{self, Kind, Problem};
+use super::problem::{self, Problem};
 use super::{Api, unexpected};
 use crate::directory::{AskError, HostOrders};
 use crate::websocket::{READ_BUFFER_BYTES, WRITE_BUFFER_BYTES};
 
 /// The largest message of a host: its log paths and the ids of all its Games fit.
 const MESSAGE_BYTES_MAX: usize = 256 << 10;
+/// What is read of one that is larger, so that its sender hears why the line ends: a socket that is closed
+/// over unread bytes is reset.
+const READ_BYTES_MAX: usize = 2 * MESSAGE_BYTES_MAX;
 /// From the upgrade to the first message.
 const HELLO_WITHIN: Duration = Duration::from_secs(10);
 /// How long a message may take to be taken by the other end; whoever is slower is let go.
@@ -73,8 +76,8 @@ pub(super) async fn open(
     Ok(upgrade
         .read_buffer_size(READ_BUFFER_BYTES)
         .write_buffer_size(WRITE_BUFFER_BYTES)
-        .max_message_size(MESSAGE_BYTES_MAX)
-        .max_frame_size(MESSAGE_BYTES_MAX)
+        .max_message_size(READ_BYTES_MAX)
+        .max_frame_size(READ_BYTES_MAX)
         .on_upgrade(move |socket| serve(api, caller, socket)))
 }
 
@@ -168,6 +171,9 @@ impl Line {
             let message = self.stream.next().await;
             self.heard_at = Instant::now();
             match message {
+                Some(Ok(Message::Text(text))) if text.len() > MESSAGE_BYTES_MAX => {
+                    return Err(too_large().into());
+                }
                 Some(Ok(Message::Text(text))) => return Ok(text),
                 Some(Ok(Message::Ping(_) | Message::Pong(_))) => {}
                 Some(Ok(Message::Binary(_))) => return Err(bad_word(Unreadable::binary()).into()),
@@ -243,14 +249,17 @@ fn no_answer() -> Problem {
     Problem::new(problem::NO_ANSWER, "the directory did not answer in time")
 }
 
+fn too_large() -> Problem {
+    let detail = format!("a message has at most {MESSAGE_BYTES_MAX} bytes");
+    Problem::new(problem::BODY_TOO_LARGE, detail)
+}
+
 /// What a fault of the WebSocket is.
 fn broken(error: &axum::Error) -> Over {
     let mut source: Option<&(dyn std::error::Error + 'static)> = Some(error);
     while let Some(error) = source {
         if let Some(tungstenite::Error::Capacity(_)) = error.downcast_ref::<tungstenite::Error>() {
-            let kind: Kind = problem::BODY_TOO_LARGE;
-            let detail = format!("a message has at most {MESSAGE_BYTES_MAX} bytes");
-            return Over::Why(Problem::new(kind, detail));
+            return Over::Why(too_large());
         }
         source = error.source();
     }
