@@ -26,6 +26,8 @@
 //! ```
 
 pub mod blocking;
+#[cfg(feature = "sessions")]
+pub mod sessions;
 
 mod address;
 mod clock;
