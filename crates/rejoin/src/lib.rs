@@ -56,6 +56,8 @@ mod pages {
     struct Readme;
     #[doc = include_str!("../../../docs/EMBEDDING.md")]
     struct Embedding;
+    #[doc = include_str!("../../../docs/DIRECTORY.md")]
+    struct Directory;
     #[doc = include_str!("../../../docs/HOSTS.md")]
     struct Hosts;
 }

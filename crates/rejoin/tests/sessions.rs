@@ -16,15 +16,19 @@ use rejoin::server::directory::GamesConfig;
 use rejoin::server::directory::rules::Command;
 use rejoin::server::directory::rules::queue::{Destination, QueueSpec};
 use rejoin::server::{ApiConfig, ApiKey, DirectoryConfig, Role};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 use tokio::time::timeout;
 
 const PATIENCE: Duration = Duration::from_secs(60);
 const KIND: &str = "plaza";
+/// Long enough to be noticed, and below what a callback may take.
+const THOUGHT: Duration = Duration::from_millis(400);
 
-/// A zone that does nothing, and one that lets nobody in.
+/// A zone that does nothing, one that lets nobody in, and one that thinks it over.
 struct Plaza {
     lets_in: bool,
+    thinks: Duration,
 }
 
 impl Zone for Plaza {
@@ -37,6 +41,7 @@ impl Zone for Plaza {
         _: SessionId,
         _: Bytes,
     ) -> Result<Bytes, JoinDenied> {
+        std::thread::sleep(self.thinks);
         if self.lets_in { Ok(Bytes::new()) } else { Err(JoinDenied("nobody".to_owned())) }
     }
 }
@@ -46,10 +51,12 @@ async fn serve() -> (Server, SocketAddr) {
     let hub = HubConfig { guard: GuardConfig::open(), ..HubConfig::default() };
     let builder = ServerBuilder::new().config(hub).directory(DirectoryConfig::default());
     let builder = builder
-        .zone(KIND, ZoneConfig::default(), || Plaza { lets_in: true })
-        .zone("closed", ZoneConfig::default(), || Plaza { lets_in: false })
+        .zone(KIND, ZoneConfig::default(), || Plaza { lets_in: true, thinks: Duration::ZERO })
+        .zone("closed", ZoneConfig::default(), || Plaza { lets_in: false, thinks: Duration::ZERO })
+        .zone("slow", ZoneConfig::default(), || Plaza { lets_in: false, thinks: THOUGHT })
         .games(KIND, GamesConfig::default())
-        .games("closed", GamesConfig::default());
+        .games("closed", GamesConfig::default())
+        .games("slow", GamesConfig::default());
     let server = builder.start().expect("it starts");
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     let at = listener.local_addr().expect("it is bound");
@@ -204,6 +211,82 @@ async fn a_join_that_does_not_come_about_gives_its_seat_back() {
     stranger.configure(Configuration::new(format!("http://{at}"))).expect("an address");
     let refused = stranger.search(Query { fleet: KIND.to_owned(), ..Query::default() }).await;
     assert_eq!(refused.expect_err("no key").code(), Some("no_key"));
+    server.stop().await;
+}
+
+/// A way to the server that lets requests through, and cuts every player when a seat is asked for.
+async fn cutting(server: SocketAddr) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let at = listener.local_addr().expect("it is bound");
+    let is_cut = Arc::new(tokio::sync::watch::Sender::new(false));
+    tokio::spawn(async move {
+        while let Ok((mut near, _)) = listener.accept().await {
+            let is_cut = is_cut.clone();
+            tokio::spawn(async move {
+                let mut far = tokio::net::TcpStream::connect(server).await?;
+                let mut head = vec![0; 8_192];
+                let read = near.read(&mut head).await?;
+                let head = &head[..read];
+                far.write_all(head).await?;
+                let text = String::from_utf8_lossy(head);
+                if text.starts_with("GET /play") {
+                    let mut cut = is_cut.subscribe();
+                    tokio::select! {
+                        _ = tokio::io::copy_bidirectional(&mut near, &mut far) => {}
+                        _ = cut.wait_for(|is_cut| *is_cut) => {}
+                    }
+                    return Ok::<(), std::io::Error>(());
+                }
+                if text.starts_with("POST") && text.contains("/seats ") {
+                    is_cut.send_replace(true);
+                    // Before the answer is heard nobody is connected any more.
+                    is_cut.closed().await;
+                }
+                tokio::io::copy_bidirectional(&mut near, &mut far).await.map(drop)
+            });
+        }
+    });
+    at
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_connection_that_breaks_behind_the_reservation_costs_the_seat_at_once() {
+    let (server, at) = serve().await;
+    let made = provider(at);
+    let game = create(&made, KIND, "cut", 1).await;
+    let cut = provider(cutting(at).await);
+    let mut told = cut.completions();
+    let refused = cut.join(game.clone()).await.expect_err("nobody is connected");
+    assert!(matches!(refused, SessionError::Unreachable(_)), "{refused}");
+    assert_eq!(free(&made, &game).await, 1);
+    assert_eq!(told.try_recv().ok().and_then(|it| it.error), Some(refused));
+    // Others find the seat.
+    made.join(game).await.expect("a seat");
+    server.stop().await;
+}
+
+/// Whoever does not wait for a join has no seat.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_join_that_is_dropped_gives_its_seat_back() {
+    let (server, at) = serve().await;
+    let made = provider(at);
+    let game = create(&made, "slow", "dropped", 1).await;
+    let join = made.join(game.clone());
+    let taken = async {
+        while free(&made, &game).await != 0 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::select! {
+        joined = join => panic!("{joined:?}"),
+        taken = timeout(PATIENCE, taken) => taken.expect("the seat is reserved"),
+    }
+    let back = async {
+        while free(&made, &game).await != 1 {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    timeout(PATIENCE, back).await.expect("it is free again");
     server.stop().await;
 }
 
