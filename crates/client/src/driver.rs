@@ -26,10 +26,13 @@
 //! ```
 
 pub mod blocking;
+#[cfg(feature = "sessions")]
+pub mod sessions;
 
 mod address;
 mod clock;
 mod command;
+mod endpoint;
 #[cfg(feature = "enet")]
 mod enet;
 mod error;
@@ -46,8 +49,10 @@ mod trust;
 mod vault;
 mod websocket;
 
+pub use endpoint::Endpoint;
 pub use error::{CallError, OpenError, RequestError};
 pub use key::Key;
 pub use options::{Login, Options};
+pub use pipe::{Bytes, Pipe};
 pub use player::{Events, Player, Request};
 pub use storage::{Folder, Memory, Slot, Storage};

@@ -14,7 +14,7 @@ use rejoin_core::time::WallTime;
 
 use crate::planted::{Bug, is_armed};
 
-pub use self::seat::{Guest, Holder, SeatEnd, SeatState, SeatView};
+pub use self::seat::{Entry, Guest, Holder, SeatEnd, SeatState, SeatView};
 pub use self::spec::{GameChange, GameSpec};
 
 /// Where a Game is in its life.
@@ -205,7 +205,7 @@ pub(crate) enum Ask {
     Confirm { seat: SeatId, holder: Holder },
     Abandon { seat: SeatId, holder: Holder },
     Complete { seat: SeatId, holder: Holder },
-    Accept { host: HostId, seat: SeatId, player: Option<String> },
+    Accept { host: HostId, seat: SeatId, player: Option<String>, entry: Option<Entry> },
     Remove { host: HostId, seat: SeatId },
     Update { change: Box<GameChange> },
     Terminate,

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use rejoin_core::id::{GameId, HostId, OwnerEpoch, SeatId};
 
-use crate::game::{GameSpec, GameView};
+use crate::game::{Entry, GameSpec, GameView};
 use crate::limits;
 use crate::refusal::Refusal;
 
@@ -78,6 +78,20 @@ pub enum HostWord {
         seat: SeatId,
         /// Who the holder says to be, if the host asked.
         player: Option<String>,
+    },
+    /// The same from a process that counts those it lets in: asked again for the same entry, the answer
+    /// is the same, and a new process of the host lets in again whom the one before it had.
+    Admit {
+        /// Repeated in the answer.
+        ticket: u64,
+        /// Into which Game.
+        game: GameId,
+        /// With which seat.
+        seat: SeatId,
+        /// Who the holder says to be, if the host asked.
+        player: Option<String>,
+        /// For which entry.
+        entry: Entry,
     },
     /// The holder of this seat is gone.
     Remove {

@@ -14,6 +14,8 @@ rejoin_core::marks! {
     ActivatedTwice,
     /// A Game was changed.
     GameUpdated,
+    /// A host was away while it was asked about a change, and is asked again.
+    UpdateRepeated,
     /// A Game ended as it should.
     GameTerminated,
     /// A Game ended because its host failed.
@@ -92,6 +94,10 @@ rejoin_core::marks! {
     SeatLeft,
     /// A host let a player in.
     SeatAccepted,
+    /// A host asked again for the same entry.
+    AcceptedAgain,
+    /// A new process of a host let a player in again.
+    Readmitted,
     /// A host said that a player is gone.
     SeatRemoved,
     /// The oldest seat that was over was forgotten.

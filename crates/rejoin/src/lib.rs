@@ -40,6 +40,8 @@ pub use rejoin_wire::Bytes;
 
 #[cfg(feature = "client")]
 pub use rejoin_client as client;
+#[cfg(feature = "host")]
+pub use rejoin_host as host;
 #[cfg(feature = "server")]
 pub use rejoin_server as server;
 #[cfg(feature = "store")]
@@ -48,10 +50,14 @@ pub use rejoin_store as store;
 pub use rejoin_testkit as testkit;
 
 /// The pages' examples, compiled and run.
-#[cfg(all(doctest, feature = "server", feature = "client", feature = "testkit"))]
+#[cfg(all(doctest, feature = "server", feature = "client", feature = "host", feature = "testkit"))]
 mod pages {
     #[doc = include_str!("../../../README.md")]
     struct Readme;
     #[doc = include_str!("../../../docs/EMBEDDING.md")]
     struct Embedding;
+    #[doc = include_str!("../../../docs/DIRECTORY.md")]
+    struct Directory;
+    #[doc = include_str!("../../../docs/HOSTS.md")]
+    struct Hosts;
 }

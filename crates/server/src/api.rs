@@ -7,6 +7,7 @@ mod games;
 mod guard;
 mod hosts;
 mod key;
+mod line;
 mod operations;
 mod players;
 mod problem;

@@ -32,8 +32,9 @@ import { Player } from './player.js';
 
 /** How long something is waited for, if nothing is said. */
 const PATIENCE_MS = 30_000;
-/** Between two looks at something that changes by itself. */
-const LOOK_EVERY_MS = 100;
+/** Between two looks at something that changes by itself: short at first, then longer. */
+const LOOK_FROM_MS = 20;
+const LOOK_MAX_MS = 500;
 /** What the name of a location may be. */
 const REGION = /^[A-Za-z0-9-]{1,64}$/;
 
@@ -246,7 +247,7 @@ export class DirectorySessions {
   }
 
   /**
-   * Looks until there is something.
+   * Looks until there is something, less and less often.
    * @template T
    * @param {string} what
    * @param {() => Promise<T | undefined>} look
@@ -255,11 +256,11 @@ export class DirectorySessions {
   async #until(what, look) {
     const { patienceMs } = /** @type {Configured} */ (this.#configured);
     const end = Date.now() + patienceMs;
-    for (;;) {
+    for (let rest = LOOK_FROM_MS; ; rest = Math.min(2 * rest, LOOK_MAX_MS)) {
       const found = await look();
       if (found !== undefined) return found;
       if (Date.now() >= end) throw new SessionError('late', `${what} took longer than ${patienceMs} ms`);
-      await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
+      await new Promise((resolve) => setTimeout(resolve, rest));
     }
   }
 }

@@ -46,6 +46,13 @@ const RULES: &[Rule] = &[
         outside: None,
     },
     Rule {
+        package: "rejoin-host",
+        // It dials as the client does; of the rules it knows the ids.
+        ours: &["rejoin-core", "rejoin-client"],
+        ours_in_tests: &[],
+        outside: None,
+    },
+    Rule {
         package: "rejoin-directory",
         ours: &["rejoin-core"],
         ours_in_tests: &["rejoin-store"],
@@ -101,6 +108,7 @@ const RULES: &[Rule] = &[
             "rejoin-wire",
             "rejoin-core",
             "rejoin-client",
+            "rejoin-host",
             "rejoin-store",
             "rejoin-server",
             "rejoin-arena",
@@ -124,6 +132,13 @@ const RULES: &[Rule] = &[
         outside: None,
     },
     // Examples know what a game knows.
+    Rule {
+        package: "external-host",
+        ours: &["rejoin"],
+        // Its test kills the server as well.
+        ours_in_tests: &["rejoin-chaos"],
+        outside: None,
+    },
     Rule { package: "npc-village", ours: &["rejoin"], ours_in_tests: &[], outside: None },
     Rule { package: "turn-based", ours: &["rejoin"], ours_in_tests: &[], outside: None },
     Rule { package: "xtask", ours: &[], ours_in_tests: &[], outside: None },

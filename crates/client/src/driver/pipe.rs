@@ -9,12 +9,12 @@ use super::address::Address;
 use super::trust::Trust;
 
 /// Bytes both ways.
-pub(super) trait Bytes: AsyncRead + AsyncWrite + Send + Unpin {}
+pub trait Bytes: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Bytes for T {}
 
 /// Whichever it is.
-pub(super) type Pipe = Box<dyn Bytes>;
+pub type Pipe = Box<dyn Bytes>;
 
 pub(super) async fn open(address: &Address, trust: &Trust) -> io::Result<Pipe> {
     let stream = TcpStream::connect(address.lookup()).await?;

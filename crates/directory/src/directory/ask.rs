@@ -258,7 +258,10 @@ impl Directory {
         };
         let (ticket, game, ask) = match word {
             HostWord::Accept { ticket, game, seat, player } => {
-                (ticket, game, Ask::Accept { host, seat, player })
+                (ticket, game, Ask::Accept { host, seat, player, entry: None })
+            }
+            HostWord::Admit { ticket, game, seat, player, entry } => {
+                (ticket, game, Ask::Accept { host, seat, player, entry: Some(entry) })
             }
             HostWord::Remove { ticket, game, seat } => (ticket, game, Ask::Remove { host, seat }),
             word => return self.tell_host(now, host, HostInput::Word { lease, word }),

@@ -310,10 +310,10 @@ impl GameCore {
                 self.seats.complete(now, seat, holder)?;
                 seat
             }
-            Ask::Accept { host, seat, player } => {
+            Ask::Accept { host, seat, player, entry } => {
                 self.check_host(host)?;
                 self.check_active()?;
-                self.seats.accept(now, seat, player.as_deref())?;
+                self.seats.accept(now, seat, player.as_deref(), entry)?;
                 self.note_joined();
                 seat
             }

@@ -58,6 +58,7 @@ impl GameCore {
             }
             ToGame::Lost(host, cause) if self.is_of(host) => self.end(now, cause),
             ToGame::Stands(host, number, standing) if self.is_of(host) => {
+                let was_away = self.standing == Standing::Away;
                 if number > self.standing_number && self.standing != standing {
                     self.is_changed = true;
                     self.standing = standing;
@@ -69,6 +70,12 @@ impl GameCore {
                 if standing == Standing::Present && self.status == Status::Terminating {
                     // It was away when it was told.
                     self.destroy(now);
+                }
+                if let (true, Standing::Present, Some(update)) = (was_away, standing, &self.update)
+                {
+                    hit(Mark::UpdateRepeated);
+                    let again = ToHost::Update(self.id, update.spec.clone());
+                    self.gate.after(Effect::ToHost(self.host, again));
                 }
             }
             ToGame::Drain(host) if self.is_of(host) => {

@@ -13,7 +13,7 @@ use rejoin_core::time::{Time, WallTime};
 use super::core::{GameCore, Kept};
 use super::seat::Seat;
 use super::seats::Seats;
-use super::{EndCause, GameSpec, Guest, Holder, Origin, SeatEnd, SeatState, Status};
+use super::{EndCause, Entry, GameSpec, Guest, Holder, Origin, SeatEnd, SeatState, Status};
 use crate::config::DirectoryConfig;
 use crate::gate::Gate;
 use crate::moment::Moment;
@@ -121,6 +121,11 @@ pub(super) struct SeatRow {
     stay: u32,
     #[prost(uint32, tag = "12")]
     end: u32,
+    /// The entry; number 0: there is none.
+    #[prost(uint64, tag = "13")]
+    process: u64,
+    #[prost(uint32, tag = "14")]
+    entry: u32,
 }
 
 /// Reads the rows of a Game.
@@ -255,6 +260,8 @@ fn seat_row(seat: &Seat) -> SeatRow {
         key: seat.key.clone(),
         print: seat.print.to_vec(),
         created_ms: seat.created.0,
+        process: seat.entry.map_or(0, |entry| entry.process),
+        entry: seat.entry.map_or(0, |entry| entry.number),
         ..SeatRow::default()
     };
     let mut hold = |holder: Holder| (row.session, row.stay) = (holder.session.0, holder.stay);
@@ -300,5 +307,6 @@ pub(super) fn seat(row: SeatRow, by: Time) -> Result<Seat, String> {
         print: Print::from_slice(&row.print),
         created: WallTime(row.created_ms),
         state,
+        entry: (row.entry != 0).then_some(Entry { process: row.process, number: row.entry }),
     })
 }

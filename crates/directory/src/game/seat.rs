@@ -51,6 +51,15 @@ pub struct Holder {
     pub stay: u32,
 }
 
+/// Which process of a host let a player in, and with which of its questions.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Entry {
+    /// A number that the process drew when it started.
+    pub process: u64,
+    /// Its own count of those it lets in, from 1.
+    pub number: u32,
+}
+
 /// How a seat came to its end.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum SeatEnd {
@@ -121,6 +130,8 @@ pub(crate) struct Seat {
     pub print: Print,
     pub created: WallTime,
     pub state: SeatState,
+    /// By which entry its player came in, where the Game's host counts them.
+    pub entry: Option<Entry>,
 }
 
 impl Seat {

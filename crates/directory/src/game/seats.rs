@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use rejoin_core::id::SeatId;
 use rejoin_core::time::{Time, WallTime};
 
-use super::seat::{Guest, Holder, Seat, SeatEnd, SeatState};
+use super::seat::{Entry, Guest, Holder, Seat, SeatEnd, SeatState};
 use crate::mark::{Mark, hit};
 use crate::moment::Moment;
 use crate::planted::{Bug, is_armed};
@@ -69,6 +69,7 @@ impl Seats {
                 print,
                 created: now.wall,
                 state: SeatState::Reserved { until },
+                entry: None,
             };
             self.dirty.insert(*id);
             self.enter_new(seat);
@@ -219,17 +220,30 @@ impl Seats {
         now: Moment,
         id: SeatId,
         player: Option<&str>,
+        entry: Option<Entry>,
     ) -> Result<(), Refusal> {
         let state = self.state(id)?;
-        let known = self.all.get(&id).map(|seat| seat.player.as_str());
-        if player.is_some() && player != known {
+        let seat = self.all.get_mut(&id).ok_or(Refusal::NotFound(What::Seat))?;
+        if player.is_some_and(|player| player != seat.player) {
             hit(Mark::WrongPlayer);
             return Err(Refusal::WrongPlayer);
         }
         match state {
             SeatState::Reserved { until } if now.wall < until => {
                 hit(Mark::SeatAccepted);
+                seat.entry = entry;
                 self.set(id, SeatState::Active { holder: None });
+                Ok(())
+            }
+            SeatState::Active { .. } if seat.entry.is_some() && seat.entry == entry => {
+                hit(Mark::AcceptedAgain);
+                Ok(())
+            }
+            // The process that let its player in is gone, and with it that player's way in.
+            SeatState::Active { .. } if is_later(entry, seat.entry) => {
+                hit(Mark::Readmitted);
+                seat.entry = entry;
+                self.dirty.insert(id);
                 Ok(())
             }
             SeatState::Reserved { .. } | SeatState::Ended { .. } => Err(Refusal::SeatEnded),
@@ -364,6 +378,11 @@ impl Seats {
             SeatState::Ended { .. } => enter(&mut self.ended, (seat.number, seat.id), is_in),
         }
     }
+}
+
+/// Whether both are entries, of two processes. Which of them may ask, the host's lease says.
+fn is_later(entry: Option<Entry>, known: Option<Entry>) -> bool {
+    matches!((entry, known), (Some(new), Some(old)) if new.process != old.process)
 }
 
 fn enter<T: Ord>(set: &mut BTreeSet<T>, entry: T, is_in: bool) {

@@ -233,7 +233,7 @@ impl HostCore {
             HostWord::Destroyed(game) => self.pass_on(game, ToGame::Destroyed),
             HostWord::Ending => self.end(HostEnd::Ended),
             // Questions about seats go to the Game.
-            HostWord::Accept { .. } | HostWord::Remove { .. } => {}
+            HostWord::Accept { .. } | HostWord::Admit { .. } | HostWord::Remove { .. } => {}
         }
     }
 
@@ -293,7 +293,10 @@ impl HostCore {
                 }
                 // Its Game will say what it is, and then it is ordered.
                 Stage::Taken(None) => continue,
-                Stage::Running if is_there => continue,
+                // It may have been away when it should have heard this.
+                Stage::Running if is_there => {
+                    Effect::Order(id, self.lease, HostOrder::CreateEnd(*game))
+                }
                 Stage::Running => {
                     hit(Mark::HostForgot);
                     Effect::ToGame(*game, ToGame::Lost(id, EndCause::HostForgot))

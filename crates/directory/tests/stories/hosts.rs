@@ -1,7 +1,7 @@
 //! Hosts: leased, asked for their health, hidden while away, ended once.
 
 use rejoin_core::id::{GameId, HostId, OwnerEpoch};
-use rejoin_directory::game::{EndCause, GameSpec, Status};
+use rejoin_directory::game::{EndCause, GameChange, GameSpec, Status};
 use rejoin_directory::host::{HostEnd, HostOrder, HostView, HostWord, Presence, Registration};
 use rejoin_directory::{Answer, Command, Event, Refusal, Target, What};
 
@@ -227,4 +227,24 @@ fn hosts_are_listed_by_their_fleet_page_by_page_as_they_are_committed() {
     assert_eq!(list(&mut desk, FLEET, None, 1)[0].presence, Presence::Away);
     desk.crash();
     assert_eq!(list(&mut desk, FLEET, None, 100).len(), 3);
+}
+
+#[test]
+fn a_host_that_was_away_hears_again_what_it_may_have_missed() {
+    let mut desk = Desk::new();
+    let old = desk.host("a");
+    let game = desk.game(old, "k");
+    let change = GameChange { capacity: Some(9), ..GameChange::default() };
+    let ticket = desk.send(Command::Update { game, change });
+    desk.leave(old);
+    let new = desk.register(registration("a"));
+    desk.ready(new, &[game]);
+    let told = desk.told(new);
+    assert!(told.contains(&HostOrder::CreateEnd(game)), "{told:?}");
+    let asked =
+        told.iter().filter(|order| matches!(order, HostOrder::Update(id, _) if *id == game));
+    assert_eq!(asked.count(), 1, "{told:?}");
+    desk.say(new, HostWord::Updated(game, Ok(())));
+    assert!(desk.answers[&ticket].is_ok());
+    assert_eq!(desk.view(game).spec.capacity, 9);
 }

@@ -1,10 +1,11 @@
 //! Seats: never more than there are, for all or for none, and each for one player once.
 
-use rejoin_directory::game::{GameChange, SeatEnd, SeatState};
+use rejoin_core::id::{GameId, SeatId};
+use rejoin_directory::game::{Entry, GameChange, SeatEnd, SeatState};
 use rejoin_directory::host::HostWord;
 use rejoin_directory::{Command, DirectoryConfig, Refusal, What};
 
-use crate::desk::{Desk, guests, holder, seats, secs, spec};
+use crate::desk::{Desk, Process, guests, holder, registration, seats, secs, spec};
 
 #[test]
 fn a_party_is_seated_all_or_none() {
@@ -161,6 +162,56 @@ fn the_host_lets_players_in_and_only_into_its_own_games() {
     // Without a lease nobody is let in.
     desk.leave(a);
     assert_eq!(accept(&mut desk, a, None), Err(Refusal::StaleLease));
+}
+
+/// What a host's process is told about one entry.
+fn admit(
+    desk: &mut Desk,
+    process: Process,
+    (game, seat): (GameId, SeatId),
+    entry: Entry,
+) -> Result<(), Refusal> {
+    let (ticket, player) = (u64::from(entry.number) + 1_000_000, Some("ann".to_owned()));
+    desk.answers.remove(&ticket);
+    desk.say(process, HostWord::Admit { ticket, game, seat, player, entry });
+    desk.answers[&ticket].clone().map(drop)
+}
+
+#[test]
+fn an_entry_is_let_in_once_however_often_it_is_asked_for() {
+    let mut desk = Desk::new();
+    let process = desk.host("a");
+    let game = desk.game(process, "k");
+    let seat = (game, desk.reserve(game, &["ann", "bob"]).unwrap()[0].id);
+    let entry = |process, number| Entry { process, number };
+    assert_eq!(admit(&mut desk, process, seat, entry(7, 1)), Ok(()));
+    assert_eq!(admit(&mut desk, process, seat, entry(7, 1)), Ok(()));
+    assert_eq!(admit(&mut desk, process, seat, entry(7, 2)), Err(Refusal::SeatTaken));
+    assert_eq!(desk.view(game).active, 1);
+
+    // The directory has crashed, and the same process asks what it was not told.
+    desk.crash();
+    let process = desk.register(registration("a"));
+    desk.ready(process, &[game]);
+    assert_eq!(admit(&mut desk, process, seat, entry(7, 1)), Ok(()));
+    assert_eq!(admit(&mut desk, process, seat, entry(7, 2)), Err(Refusal::SeatTaken));
+
+    // A new process took its place: whom the old one had let in, it lets in again.
+    assert_eq!(admit(&mut desk, process, seat, entry(8, 1)), Ok(()));
+    assert_eq!(admit(&mut desk, process, seat, entry(8, 2)), Err(Refusal::SeatTaken));
+    assert_eq!(desk.view(game).active, 1);
+    desk.say(process, HostWord::Remove { ticket: 1, game, seat: seat.1 });
+    assert_eq!(admit(&mut desk, process, seat, entry(8, 1)), Err(Refusal::SeatEnded));
+}
+
+#[test]
+fn a_seat_that_a_session_uses_is_no_hosts_to_give() {
+    let mut desk = Desk::new();
+    let process = desk.host("a");
+    let game = desk.game(process, "k");
+    let seat = desk.seat(game, "ann", 1);
+    let entry = Entry { process: 7, number: 1 };
+    assert_eq!(admit(&mut desk, process, (game, seat), entry), Err(Refusal::SeatTaken));
 }
 
 #[test]

@@ -153,10 +153,10 @@ impl Held {
 
 /// A token bucket that holds what one second gives: the instant at which it is full again.
 #[derive(Debug, Default)]
-struct Bucket(AtomicU64);
+pub(super) struct Bucket(AtomicU64);
 
 impl Bucket {
-    fn spend(&self, now_us: u64, per_second: u32) -> Result<(), u64> {
+    pub(super) fn spend(&self, now_us: u64, per_second: u32) -> Result<(), u64> {
         let cost = 1_000_000 / u64::from(per_second.max(1)).min(1_000_000);
         let most = now_us.saturating_add(1_000_000.max(cost));
         let spend = |full_at: u64| {

@@ -4,7 +4,7 @@
 use axum::routing::{MethodRouter, delete, get, patch, post, put};
 
 use super::key::Role;
-use super::{Api, catalogue, games, hosts, players, queues, seats, subscriptions};
+use super::{Api, catalogue, games, hosts, line, players, queues, seats, subscriptions};
 
 /// One row.
 pub(super) struct Operation {
@@ -51,6 +51,7 @@ pub(super) fn operations() -> Vec<Operation> {
         row("POST", "/games/{game}/seats/{seat}/abandon", INNER, post(seats::abandon)),
         row("POST", "/games/{game}/seats/{seat}/complete", INNER, post(seats::complete)),
         row("GET", "/hosts", INNER, get(hosts::list)),
+        row("GET", "/hosts/line", INNER, get(line::open)),
         row("GET", "/hosts/{host}", INNER, get(hosts::describe)),
         row("POST", "/hosts/{host}/drain", OPERATOR, post(hosts::drain)),
         row("GET", "/fleets", INNER, get(catalogue::list_fleets)),

@@ -23,6 +23,7 @@ macro_rules! kinds {
 kinds! {
     BAD_JSON = ("bad_json", 400, "The body is not JSON");
     BAD_BODY = ("bad_body", 400, "The body does not say what it should");
+    BAD_WORD = ("bad_word", 400, "The message does not say what it should");
     BAD_QUERY = ("bad_query", 400, "The parameters do not say what they should");
     INVALID = ("invalid", 400, "A value is not what it may be");
     BAD_FILTER = ("bad_filter", 400, "The filter or sort expression cannot be read");
@@ -69,6 +70,7 @@ kinds! {
     WRONG_MEDIA_TYPE = ("wrong_media_type", 415, "The body must be application/json");
     KEY_REUSED = ("key_reused", 422, "The idempotency key was used with other parameters");
     TOO_BROAD = ("too_broad", 422, "The search would look at too much");
+    NOT_A_WEBSOCKET = ("not_a_websocket", 426, "This path is for WebSockets");
     TOO_MANY_REQUESTS = ("too_many_requests", 429, "This key asks too often");
     BUSY = ("busy", 503, "The directory has too much to do");
     STOPPED = ("stopped", 503, "The server is stopping");
@@ -103,6 +105,11 @@ impl Problem {
     /// Whoever asks again should wait for so long.
     pub(crate) fn retry_after(self, seconds: u64) -> Self {
         self.header(header::RETRY_AFTER, HeaderValue::from(seconds))
+    }
+
+    /// Its code.
+    pub(crate) fn code(&self) -> &'static str {
+        self.kind.0
     }
 
     /// As JSON.

@@ -179,6 +179,6 @@ pub(super) fn placement(queue: &str, view: &PlacementView) -> Value {
     shown
 }
 
-fn millis(while_: std::time::Duration) -> u64 {
+pub(super) fn millis(while_: std::time::Duration) -> u64 {
     u64::try_from(while_.as_millis()).unwrap_or(u64::MAX)
 }

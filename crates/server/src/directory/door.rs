@@ -4,6 +4,7 @@
 use std::fmt;
 
 use rejoin_core::id::{GameId, HostId, OwnerEpoch, SeatId};
+use rejoin_directory::game::Entry;
 use rejoin_directory::host::{HostView, HostWord, Registration};
 use rejoin_directory::{Answer, Command, Event, Refusal, Target};
 use tokio::sync::mpsc::error::TrySendError;
@@ -140,6 +141,23 @@ impl DirectoryDoor {
         player: Option<String>,
     ) -> Result<Answer, AskError> {
         let word = HostWord::Accept { ticket: 0, game, seat, player };
+        self.answered(|asker| Mail::HostAsked(host, lease, word, asker)).await
+    }
+
+    /// The same from a process that counts its entries: asked again for the same one, the answer is the
+    /// same.
+    ///
+    /// # Errors
+    /// As for [`accept`](Self::accept).
+    pub async fn admit(
+        &self,
+        (host, lease): (HostId, OwnerEpoch),
+        game: GameId,
+        seat: SeatId,
+        player: Option<String>,
+        entry: Entry,
+    ) -> Result<Answer, AskError> {
+        let word = HostWord::Admit { ticket: 0, game, seat, player, entry };
         self.answered(|asker| Mail::HostAsked(host, lease, word, asker)).await
     }
 

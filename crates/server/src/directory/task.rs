@@ -374,6 +374,9 @@ fn with_ticket(word: HostWord, number: u64) -> HostWord {
         HostWord::Accept { game, seat, player, .. } => {
             HostWord::Accept { ticket: number, game, seat, player }
         }
+        HostWord::Admit { game, seat, player, entry, .. } => {
+            HostWord::Admit { ticket: number, game, seat, player, entry }
+        }
         HostWord::Remove { game, seat, .. } => HostWord::Remove { ticket: number, game, seat },
         word => word,
     }

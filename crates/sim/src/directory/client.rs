@@ -4,7 +4,7 @@
 
 use bytes::Bytes;
 use rejoin_core::id::{GameId, SeatId, SessionId};
-use rejoin_directory::game::{GameChange, GameSpec, Guest, Holder, SeatState, SeatView};
+use rejoin_directory::game::{Entry, GameChange, GameSpec, Guest, Holder, SeatState, SeatView};
 use rejoin_directory::host::HostWord;
 use rejoin_directory::queue::{Latency, PlacementRequest};
 use rejoin_directory::search::SearchRequest;
@@ -13,6 +13,11 @@ use rejoin_directory::{Answer, Command, Refusal, Target};
 use super::Event;
 use super::books::{Stage, Visit};
 use super::world::{FLEETS, LOCATIONS, Purpose, QUEUES, World};
+
+/// Whether the visit of this number is to a process that counts those it lets in.
+fn counts_entries(index: usize) -> bool {
+    !index.is_multiple_of(3)
+}
 
 /// Something that may be asked again with its key.
 #[derive(Clone, Debug)]
@@ -65,7 +70,14 @@ impl World {
         let Visit { game, seat, holder, .. } = visit;
         let dice = self.rng.below(100);
         match visit.stage {
-            Stage::Reserved if visit.by_host && visit.is_begun => self.remove(index),
+            // The process that counts its entries asks again; the other has to take back what it asked.
+            Stage::Reserved if visit.by_host && visit.is_begun => {
+                if counts_entries(index) && !self.is_calm && dice < 50 {
+                    self.knock(index);
+                } else {
+                    self.remove(index);
+                }
+            }
             Stage::Reserved if self.is_calm || dice < 8 => {
                 self.books.visits[index].is_unsure = true;
                 self.ask_visit(index, Purpose::Release(index), Command::Release { game, seat });
@@ -129,7 +141,15 @@ impl World {
         self.books.visits[index].is_begun = true;
         let ticket = self.ticket(Purpose::Accept(index));
         let player = Some(player);
-        self.say(process, HostWord::Accept { ticket, game, seat, player });
+        if !counts_entries(index) {
+            return self.say(process, HostWord::Accept { ticket, game, seat, player });
+        }
+        // The same visitor is the same entry, unless the process was started anew meanwhile.
+        let entry = Entry {
+            process: process as u64 + 100 * self.rng.below(2),
+            number: u32::try_from(index).unwrap_or(u32::MAX).saturating_add(1),
+        };
+        self.say(process, HostWord::Admit { ticket, game, seat, player, entry });
     }
 
     fn remove(&mut self, index: usize) {

@@ -1,0 +1,145 @@
+//! Asking the directory: one request, one connection, one answer of bounded size in bounded time.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body_util::{BodyExt as _, Full, Limited};
+use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HOST, HeaderValue};
+use hyper::{Method, Request};
+use hyper_util::rt::TokioIo;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use tokio::time::{Instant, sleep, timeout};
+
+use super::error::SessionError;
+use crate::driver::endpoint::Endpoint;
+use crate::driver::options::Options;
+
+/// The largest answer: a page of Games with all they may have is smaller.
+const ANSWER_BYTES_MAX: usize = 4 << 20;
+/// Between two looks at something that changes by itself: short at first, then longer.
+const LOOK_FROM: Duration = Duration::from_millis(20);
+const LOOK_MAX: Duration = Duration::from_millis(500);
+
+/// What was configured.
+#[derive(Clone, Debug)]
+pub(super) struct Desk {
+    pub endpoint: Endpoint,
+    pub region: String,
+    pub key: Option<HeaderValue>,
+    pub player: Options,
+    pub patience: Duration,
+}
+
+/// A problem, as far as it is needed here.
+#[derive(Deserialize)]
+struct Problem {
+    #[serde(default)]
+    code: String,
+    #[serde(default)]
+    detail: String,
+}
+
+impl Desk {
+    /// Asks, and reads the answer as what it should be.
+    pub(super) async fn ask<T: DeserializeOwned>(
+        &self,
+        method: Method,
+        path: &str,
+        body: Option<&Value>,
+    ) -> Result<T, SessionError> {
+        let asked = timeout(self.patience, self.send(method, path, body)).await;
+        let (status, answer) = asked.map_err(|_| SessionError::Late("an answer"))??;
+        if (200..300).contains(&status) {
+            let wrong = |error: serde_json::Error| {
+                SessionError::Unreachable(format!("the answer cannot be read: {error}"))
+            };
+            return serde_json::from_slice(&answer).map_err(wrong);
+        }
+        let problem = serde_json::from_slice(&answer);
+        let Problem { code, detail } =
+            problem.unwrap_or(Problem { code: String::new(), detail: String::new() });
+        Err(SessionError::Refused { code, status, detail })
+    }
+
+    async fn send(
+        &self,
+        method: Method,
+        path: &str,
+        body: Option<&Value>,
+    ) -> Result<(u16, Bytes), SessionError> {
+        let away = |error: &dyn std::fmt::Display| {
+            SessionError::Unreachable(format!("{}: {error}", self.endpoint.authority()))
+        };
+        let text = body.map(Value::to_string).unwrap_or_default();
+        let mut request = Request::builder()
+            .method(method)
+            .uri(format!("/v1{path}"))
+            .header(HOST, self.endpoint.authority());
+        if let Some(key) = &self.key {
+            request = request.header(AUTHORIZATION, key);
+        }
+        if body.is_some() {
+            request = request.header(CONTENT_TYPE, "application/json");
+        }
+        let request = request.body(Full::new(Bytes::from(text))).map_err(|error| away(&error))?;
+        let pipe = self.endpoint.dial().await.map_err(|error| away(&error))?;
+        let opened = hyper::client::conn::http1::handshake(TokioIo::new(pipe)).await;
+        let (mut sender, connection) = opened.map_err(|error| away(&error))?;
+        // Ends with the sender, or with the other end.
+        tokio::spawn(connection);
+        let answer = sender.send_request(request).await.map_err(|error| away(&error))?;
+        let status = answer.status().as_u16();
+        let body = Limited::new(answer.into_body(), ANSWER_BYTES_MAX).collect().await;
+        Ok((status, body.map_err(|error| away(&error))?.to_bytes()))
+    }
+
+    /// Looks at something that changes by itself, for as long as there is patience.
+    pub(super) fn looks(&self, what: &'static str) -> Looks {
+        Looks { what, end: Instant::now() + self.patience, rest: LOOK_FROM }
+    }
+}
+
+/// Paces the looks at something: less and less often, and not for ever.
+pub(super) struct Looks {
+    what: &'static str,
+    end: Instant,
+    rest: Duration,
+}
+
+impl Looks {
+    /// Waits before the next look.
+    pub(super) async fn rest(&mut self) -> Result<(), SessionError> {
+        if Instant::now() >= self.end {
+            return Err(SessionError::Late(self.what));
+        }
+        sleep(self.rest).await;
+        self.rest = (self.rest * 2).min(LOOK_MAX);
+        Ok(())
+    }
+}
+
+/// Text as a part of a path or a query.
+pub(super) fn escaped(text: &str) -> String {
+    let mut escaped = String::new();
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+            escaped.push(char::from(byte));
+        } else {
+            escaped += &format!("%{byte:02X}");
+        }
+    }
+    escaped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_in_a_name_leaves_its_place() {
+        assert_eq!(escaped("a-b_c.~9"), "a-b_c.~9");
+        assert_eq!(escaped("a/b?c=d&e f%\u{e9}"), "a%2Fb%3Fc%3Dd%26e%20f%25%C3%A9");
+    }
+}
