@@ -358,7 +358,9 @@ async fn play(
         }
     };
     let peer = Peer { transport: Transport::WebSocket, address: Some(address) };
-    let upgrade = websocket::bounded(upgrade, encoding, &door.server.0.limits);
+    let limits = door.server.0.limits;
+    let (heard, said) = (limits.client_frame_bytes(encoding), limits.server_frame_bytes(encoding));
+    let upgrade = websocket::bounded(upgrade, heard, said);
     upgrade.on_upgrade(move |socket| {
         // No block around it: every connection would carry the future twice.
         websocket::serve(socket, encoding, peer, door.server).map(move |()| drop(place))

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use futures_util::stream::{SplitSink, SplitStream};
 use futures_util::{SinkExt, StreamExt};
 use rejoin_wire::v1::CloseCode;
-use rejoin_wire::{DecodeError, Encoding, Limits, close};
+use rejoin_wire::{DecodeError, Encoding, close};
 
 use crate::server::Server;
 use crate::transport::{self, Gone, Heard, Peer, Sink, Source};
@@ -18,21 +18,20 @@ const READ_BUFFER_BYTES: usize = 2 << 10;
 /// So much is gathered before it is written; only what waits is allocated.
 const WRITE_BUFFER_BYTES: usize = 4 << 10;
 
-/// Gives the library its bounds; its own are none, or far too wide.
+/// Gives the library its bounds; its own are none, or far too wide. No message that comes in is larger
+/// than the first, none that goes out larger than the second.
 pub(crate) fn bounded(
     upgrade: WebSocketUpgrade,
-    encoding: Encoding,
-    limits: &Limits,
+    heard_bytes_max: usize,
+    said_bytes_max: usize,
 ) -> WebSocketUpgrade {
-    let largest = limits.client_frame_bytes(encoding);
-    // The library buffers a message whole before it says that it would block.
-    let pending = WRITE_BUFFER_BYTES + 2 * limits.server_frame_bytes(encoding);
     upgrade
         .read_buffer_size(READ_BUFFER_BYTES)
         .write_buffer_size(WRITE_BUFFER_BYTES)
-        .max_write_buffer_size(pending)
-        .max_message_size(largest)
-        .max_frame_size(largest)
+        // A message is buffered whole before the library says that it would block.
+        .max_write_buffer_size(WRITE_BUFFER_BYTES + 2 * said_bytes_max)
+        .max_message_size(heard_bytes_max)
+        .max_frame_size(heard_bytes_max)
 }
 
 /// Serves one connection until it is over. Not `async` itself: the socket is split before the future

@@ -25,7 +25,7 @@ use super::key::{ApiKey, Bucket};
 use super::problem::{self, Problem};
 use super::{Api, unexpected};
 use crate::directory::{AskError, HostOrders};
-use crate::websocket::{READ_BUFFER_BYTES, WRITE_BUFFER_BYTES};
+use crate::websocket::bounded;
 
 /// The largest message of a host: its log paths and the ids of all its Games fit.
 const MESSAGE_BYTES_MAX: usize = 256 << 10;
@@ -73,12 +73,8 @@ pub(super) async fn open(
     let upgrade = upgrade.map_err(|_| {
         Problem::new(problem::NOT_A_WEBSOCKET, "hosts speak over a WebSocket; see docs/HOSTS.md")
     })?;
-    Ok(upgrade
-        .read_buffer_size(READ_BUFFER_BYTES)
-        .write_buffer_size(WRITE_BUFFER_BYTES)
-        .max_message_size(READ_BYTES_MAX)
-        .max_frame_size(READ_BYTES_MAX)
-        .on_upgrade(move |socket| serve(api, caller, socket)))
+    let upgrade = bounded(upgrade, READ_BYTES_MAX, READ_BYTES_MAX);
+    Ok(upgrade.on_upgrade(move |socket| serve(api, caller, socket)))
 }
 
 async fn serve(api: Api, caller: Caller, socket: WebSocket) {

@@ -10,14 +10,12 @@ use axum::extract::ws::{Message, WebSocketUpgrade};
 use axum::response::Response;
 use axum::routing::any;
 use futures_util::{SinkExt, StreamExt};
-use rejoin_wire::{Encoding, Limits};
 use serde_json::{Value, json};
 
 /// The folder of Autobahn and what it needs.
 const FOLDER: &str = "REJOIN_AUTOBAHN";
 /// Its largest message of the cases that are played is a little over 64 KiB.
-const LIMITS: Limits =
-    Limits { frame_bytes_max: 1 << 20, server_frame_bytes_max: 1 << 20, ..Limits::DEFAULT };
+const MESSAGE_BYTES_MAX: usize = 1 << 20;
 /// It takes ten seconds on a machine with nothing else to do.
 const PATIENCE: Duration = Duration::from_secs(240);
 /// Cases that may be done otherwise than it would: what follows a fault in the middle of a message is
@@ -25,7 +23,7 @@ const PATIENCE: Duration = Duration::from_secs(240);
 const NON_STRICT_MAX: usize = 4;
 
 async fn echo(upgrade: WebSocketUpgrade) -> Response {
-    super::bounded(upgrade, Encoding::Protobuf, &LIMITS).on_upgrade(async |socket| {
+    super::bounded(upgrade, MESSAGE_BYTES_MAX, MESSAGE_BYTES_MAX).on_upgrade(async |socket| {
         let (mut sink, mut stream) = socket.split();
         while let Some(Ok(message)) = stream.next().await {
             if matches!(message, Message::Text(_) | Message::Binary(_))
