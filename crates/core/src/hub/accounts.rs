@@ -1,5 +1,6 @@
-//! Accounts at the hub: a login that proves one, and keys that belong to one. Passwords and foreign tokens are looked at by the driver; here is what follows. Whether a
-//! player may come in is read in the same step that makes a session live, on every login and resume.
+//! Accounts at the hub: a login that proves one, and keys that belong to one. Passwords and foreign
+//! tokens are looked at by the driver; here is what follows. Whether a player may come in is read in the
+//! same step that makes a session live, on every login and resume.
 
 use bytes::Bytes;
 use rejoin_wire::v1::CloseCode;
