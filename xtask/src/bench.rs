@@ -21,6 +21,7 @@ const DURABLE: &str = "--durable";
 /// Writes seats.md and seats.json beside the others.
 const SEATS: &str = "--seats";
 const FLOOD: &str = "--flood";
+const CROWD: &str = "--crowd";
 const DURABLE_START: &str = "<!-- durable: begin -->";
 const DURABLE_END: &str = "<!-- durable: end -->";
 const DURABLE_PICTURE: &str = "\n![Figures by their targets](bench/durable.svg)\n";
@@ -29,8 +30,8 @@ const DURABLE_PICTURE: &str = "\n![Figures by their targets](bench/durable.svg)\
 #[derive(clap::Args)]
 pub struct Arguments {
     /// Options that are handed on, such as --quick, --only echo, --runs 5; of the bench, --durable
-    /// measures what a folder costs instead, --seats the directory, and --flood what honest players
-    /// notice of a flooder.
+    /// measures what a folder costs instead, --seats the directory, --flood what honest players
+    /// notice of a flooder, and --crowd ten thousand connections, over TLS and in a storm.
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTION")]
     options: Vec<String>,
 }
@@ -41,7 +42,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let folder = root().join(FOLDER);
     let is_durable = has(arguments, DURABLE);
     let mut options = arguments.options.clone();
-    options.retain(|option| ![DURABLE, SEATS, FLOOD].contains(&option.as_str()));
+    options.retain(|option| ![DURABLE, SEATS, FLOOD, CROWD].contains(&option.as_str()));
     if is_whole && !has(arguments, "--out") && !has(arguments, "--help") {
         options.extend(["--out".to_owned(), folder.display().to_string()]);
     }
@@ -50,6 +51,9 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     }
     if has(arguments, FLOOD) {
         return Ok(ExitCode::from(start("flood", false, &options)?));
+    }
+    if has(arguments, CROWD) {
+        return Ok(ExitCode::from(start("crowd", false, &options)?));
     }
     let chore = if is_durable { "durable" } else { "run" };
     let code = start(chore, has(arguments, "--quick"), &options)?;

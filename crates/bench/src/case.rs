@@ -4,17 +4,19 @@ pub(crate) mod echo;
 mod fanout;
 mod flood;
 mod held;
-mod idle;
+pub(crate) mod idle;
 pub(crate) mod inbound;
 mod joins;
 pub(crate) mod storm;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use anyhow::{Result, bail};
 use hdrhistogram::Histogram;
 use mio::Events;
 use serde::Serialize;
+use tokio_rustls::rustls::ClientConfig;
 
 use crate::load::{Deaf, Ear, Load, Place};
 use crate::machine;
@@ -182,6 +184,8 @@ pub(crate) struct Scene {
     pub(crate) figures: Figures,
     pub(crate) usage: Usage,
     pub(crate) faults: Vec<String>,
+    /// Connections are encrypted like this.
+    pub(crate) tls: Option<Arc<ClientConfig>>,
 }
 
 impl Scene {
@@ -194,11 +198,16 @@ impl Scene {
             figures: Figures::new(),
             usage: Usage::default(),
             faults: Vec::new(),
+            tls: None,
         }
     }
 
     fn load(&self, place: Place, count: usize) -> Result<Load> {
-        Load::new(self.kind, self.serving.at, place, count)
+        let mut load = Load::new(self.kind, self.serving.at, place, count)?;
+        if let Some(tls) = &self.tls {
+            load.encrypt(Arc::clone(tls));
+        }
+        Ok(load)
     }
 
     /// Plays until the instant.
@@ -249,7 +258,7 @@ impl Scene {
 }
 
 /// Nanoseconds up to ten minutes, in three digits.
-fn histogram() -> Result<Histogram<u64>> {
+pub(crate) fn histogram() -> Result<Histogram<u64>> {
     Ok(Histogram::new_with_bounds(1, 600 * SECOND, 3)?)
 }
 

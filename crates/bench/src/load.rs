@@ -8,11 +8,14 @@ mod link;
 
 use std::collections::VecDeque;
 use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Result;
 use mio::{Events, Interest, Poll, Token};
 use rejoin_wire::{Encoding, Limits, decode_server, v1};
+use tokio_rustls::rustls::pki_types::ServerName;
+use tokio_rustls::rustls::{ClientConfig, ClientConnection};
 
 use self::frame::Heard;
 use self::link::Link;
@@ -70,6 +73,8 @@ pub(crate) struct Load {
     kind: Kind,
     at: SocketAddr,
     place: Place,
+    /// Connections are encrypted like this.
+    tls: Option<Arc<ClientConfig>>,
     poll: Poll,
     links: Vec<Link>,
     buffer: Box<[u8]>,
@@ -91,6 +96,7 @@ impl Load {
             kind,
             at,
             place,
+            tls: None,
             poll: Poll::new()?,
             links: (0..count).map(|_| Link::new()).collect(),
             buffer: vec![0; 256 << 10].into(),
@@ -101,6 +107,11 @@ impl Load {
             faults: Faults::default(),
             words: Vec::new(),
         })
+    }
+
+    /// Connections to come are encrypted.
+    pub(crate) fn encrypt(&mut self, tls: Arc<ClientConfig>) {
+        self.tls = Some(tls);
     }
 
     /// How many there are.
@@ -134,8 +145,15 @@ impl Load {
             }
             (Kind::Bare, _) => "/echo".to_owned(),
         };
+        let tls = match &self.tls {
+            Some(config) => {
+                let name = ServerName::from(self.at.ip());
+                Some(ClientConnection::new(Arc::clone(config), name)?)
+            }
+            None => None,
+        };
         let link = &mut self.links[index];
-        link.open(SocketAddr::from((source, 0)), self.at)?;
+        link.open(SocketAddr::from((source, 0)), self.at, tls)?;
         if let Some(socket) = &mut link.socket {
             let both = Interest::READABLE | Interest::WRITABLE;
             self.poll.registry().register(socket, Token(index), both)?;

@@ -3,6 +3,7 @@
 
 mod bench;
 mod case;
+mod crowd;
 mod durable;
 mod flooder;
 mod load;
@@ -34,6 +35,8 @@ enum Chore {
     Seats(seats::Arguments),
     /// Measures what a flooder costs the honest players beside it.
     Flood(flooder::Arguments),
+    /// Measures ten thousand connections: in the open, over TLS, and all returning at once.
+    Crowd(crowd::Arguments),
     /// Plays many clients over links that are cut, and counts what goes wrong.
     Soak(soak::Arguments),
     /// Serves until the standard input ends; for the other chores.
@@ -47,6 +50,7 @@ fn main() -> ExitCode {
         Chore::Durable(arguments) => durable::run(&arguments),
         Chore::Seats(arguments) => seats::run(&arguments),
         Chore::Flood(arguments) => flooder::run(&arguments),
+        Chore::Crowd(arguments) => crowd::run(&arguments),
         Chore::Soak(arguments) => soak::run(&arguments),
         Chore::Serve(arguments) => serve::run(&arguments).map(|()| true),
     };

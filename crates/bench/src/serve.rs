@@ -61,6 +61,9 @@ pub(crate) struct Arguments {
     /// Slow down and sever who sends too much, as `rejoin serve` does; ours only.
     #[arg(long)]
     guarded: bool,
+    /// Speak TLS, and write the root of its certificate to this file; ours only.
+    #[arg(long, value_name = "FILE")]
+    tls: Option<PathBuf>,
 }
 
 /// What our server tells of itself.
@@ -91,7 +94,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         let address = listener.local_addr()?;
         let ours = match arguments.kind {
             Kind::Ours => {
-                Some(ours::start(listener, arguments.data.as_deref(), arguments.guarded).await?)
+                let (data, tls) = (arguments.data.as_deref(), arguments.tls.as_deref());
+                Some(ours::start(listener, data, arguments.guarded, tls).await?)
             }
             Kind::Bare => {
                 bare::start(listener);
@@ -177,6 +181,16 @@ impl Serving {
     pub(crate) fn start_guarded() -> Result<Self> {
         let mut command = std::process::Command::new(std::env::current_exe()?);
         command.args(["serve", Kind::Ours.name(), "--guarded"]);
+        Self::heard(&mut command, |line| line.strip_prefix(SAYS))
+    }
+
+    /// Starts our server with TLS; the root of its certificate is in the file by then.
+    pub(crate) fn start_encrypted(core: Option<usize>, root: &Path) -> Result<Self> {
+        let mut command = std::process::Command::new(std::env::current_exe()?);
+        command.args(["serve", Kind::Ours.name(), "--tls"]).arg(root);
+        if let Some(core) = core {
+            command.args(["--core", &core.to_string()]);
+        }
         Self::heard(&mut command, |line| line.strip_prefix(SAYS))
     }
 

@@ -6,7 +6,7 @@ use super::{Meter, Scene};
 use crate::load::{Deaf, Place};
 use crate::machine::now;
 
-pub(super) fn play(scene: &mut Scene) -> Result<()> {
+pub(crate) fn play(scene: &mut Scene) -> Result<()> {
     let count = scene.scale.idle_links;
     let mut load = scene.load(Place::Lobby, count)?;
     let empty = scene.resident()?;

@@ -9,6 +9,7 @@ use bytes::Bytes;
 use mio::net::TcpStream;
 use rejoin_wire::{Encoding, v1};
 use socket2::{Domain, Protocol, Socket, Type};
+use tokio_rustls::rustls::ClientConnection;
 
 use super::frame;
 
@@ -44,6 +45,8 @@ pub(crate) struct Ticket {
 pub(crate) struct Link {
     pub(crate) stage: Stage,
     pub(super) socket: Option<TcpStream>,
+    /// Between the socket and all that is said, where that is encrypted.
+    tls: Option<Box<ClientConnection>>,
     /// What came and is no whole message.
     pub(super) partial: Vec<u8>,
     /// What could not be written yet.
@@ -62,6 +65,7 @@ impl Link {
         Self {
             stage: Stage::Off,
             socket: None,
+            tls: None,
             partial: Vec::new(),
             pending: Vec::new(),
             ticket: Ticket { next_up: 1, ..Ticket::default() },
@@ -72,7 +76,12 @@ impl Link {
     }
 
     /// Starts to connect from one of our addresses.
-    pub(super) fn open(&mut self, from: SocketAddr, to: SocketAddr) -> Result<()> {
+    pub(super) fn open(
+        &mut self,
+        from: SocketAddr,
+        to: SocketAddr,
+        tls: Option<ClientConnection>,
+    ) -> Result<()> {
         let socket = Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::TCP))?;
         socket.set_nonblocking(true)?;
         socket.set_tcp_nodelay(true)?;
@@ -85,6 +94,7 @@ impl Link {
             Err(error) => bail!("a connection could not be begun: {error}"),
         }
         self.socket = Some(TcpStream::from_std(socket.into()));
+        self.tls = tls.map(Box::new);
         self.stage = Stage::Upgrading;
         self.partial.clear();
         self.pending.clear();
@@ -99,12 +109,16 @@ impl Link {
             // If it fails the connection ends in another way.
             let _ = socket.set_linger(Some(std::time::Duration::ZERO));
         }
+        self.tls = None;
         self.stage = Stage::Off;
         self.partial = Vec::new();
     }
 
     /// Writes, or keeps what does not fit for later. False: the connection is gone.
     pub(super) fn write(&mut self, bytes: &[u8]) -> bool {
+        if let Some(tls) = &mut self.tls {
+            return tls.writer().write_all(bytes).is_ok() && self.push_tls();
+        }
         if !self.pending.is_empty() {
             self.pending.extend_from_slice(bytes);
             return true;
@@ -120,18 +134,59 @@ impl Link {
 
     /// Writes what waits. False: the connection is gone.
     pub(super) fn flush(&mut self) -> bool {
+        if self.tls.is_some() {
+            return self.push_tls();
+        }
         let bytes = std::mem::take(&mut self.pending);
         bytes.is_empty() || self.write(&bytes)
     }
 
     /// Reads what is there. None: the connection is gone.
     pub(super) fn read(&mut self, buffer: &mut [u8]) -> Option<usize> {
+        if self.tls.is_some() {
+            return self.read_tls(buffer);
+        }
         match self.socket.as_mut()?.read(buffer) {
             Ok(0) => None,
             Ok(count) => Some(count),
             Err(error) if is_later(error.kind()) => Some(0),
             Err(_) => None,
         }
+    }
+
+    /// Writes what is encrypted and waits. False: the connection is gone.
+    fn push_tls(&mut self) -> bool {
+        let (Some(tls), Some(socket)) = (&mut self.tls, &mut self.socket) else { return false };
+        while tls.wants_write() {
+            match tls.write_tls(socket) {
+                Ok(_) => {}
+                Err(error) => return is_later(error.kind()),
+            }
+        }
+        true
+    }
+
+    /// Reads what is there, and answers what the handshake asks.
+    fn read_tls(&mut self, buffer: &mut [u8]) -> Option<usize> {
+        let (tls, socket) = (self.tls.as_mut()?, self.socket.as_mut()?);
+        let mut is_over = false;
+        while tls.wants_read() {
+            match tls.read_tls(socket) {
+                Ok(0) => {
+                    is_over = true;
+                    break;
+                }
+                Ok(_) => drop(tls.process_new_packets().ok()?),
+                Err(error) if is_later(error.kind()) => break,
+                Err(_) => return None,
+            }
+        }
+        let count = match tls.reader().read(buffer) {
+            Ok(count) => count,
+            Err(error) if is_later(error.kind()) => 0,
+            Err(_) => return None,
+        };
+        (self.push_tls() && !(is_over && count == 0)).then_some(count)
     }
 
     /// The hello that brings in a stranger, or somebody back.

@@ -4,13 +4,13 @@
 
 use std::path::Path;
 
-use anyhow::{Result, anyhow};
+use anyhow::{Context, Result, anyhow};
 use rejoin_core::budget::Rate;
 use rejoin_core::exchange::Hold;
 use rejoin_core::guard::GuardConfig;
 use rejoin_core::hub::HubConfig;
 use rejoin_core::zone::Durability;
-use rejoin_server::{Server, ServerBuilder, WebConfig, relay};
+use rejoin_server::{Server, ServerBuilder, Tls, WebConfig, relay};
 use rejoin_store::Embedded;
 use tokio::net::TcpListener;
 
@@ -21,6 +21,7 @@ pub(crate) async fn start(
     listener: TcpListener,
     data: Option<&Path>,
     guarded: bool,
+    tls: Option<&Path>,
 ) -> Result<(Server, Times)> {
     let unlimited = Rate { per_second: 0, burst: 0 };
     let hub = HubConfig {
@@ -46,9 +47,18 @@ pub(crate) async fn start(
     }
     let server = builder.start().map_err(|error| anyhow!("{error}"))?;
     server.ready().await.map_err(|error| anyhow!("{error}"))?;
+    let web = WebConfig { tls: tls.map(encrypted).transpose()?, ..WebConfig::default() };
     let door = server.clone();
-    tokio::spawn(async move { door.listen(listener, WebConfig::default()).await });
+    tokio::spawn(async move { door.listen(listener, web).await });
     Ok((server, times))
+}
+
+/// A certificate of our own, whose root is written to a file.
+fn encrypted(root: &Path) -> Result<Tls> {
+    let names = ["127.0.0.1".to_owned()];
+    let (tls, certificate) = Tls::development(&names).map_err(|error| anyhow!("{error}"))?;
+    std::fs::write(root, certificate).with_context(|| format!("{}", root.display()))?;
+    Ok(tls)
 }
 
 /// Each connection has its budget; addresses have no ration, because all clients are on this machine.
