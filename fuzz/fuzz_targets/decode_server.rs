@@ -1,4 +1,4 @@
 //! Any bytes as a frame of a server.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| rejoin_fuzz::server(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| rejoin_fuzz::wire::server(data));

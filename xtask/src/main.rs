@@ -6,6 +6,7 @@
 mod bench;
 mod chaos;
 mod doc;
+mod fuzz;
 mod measure;
 mod package;
 mod proto;
@@ -69,6 +70,8 @@ enum Chore {
     /// Packs every published crate, builds each from its package, and runs the embedding example in an
     /// empty project that has only those. Takes some minutes.
     Package,
+    /// Fuzzes every reader of what others wrote, for a minute each, with cargo-fuzz.
+    Fuzz(fuzz::Arguments),
     /// Writes the documentation of all crates; a warning is a failure.
     Doc,
     /// Writes the Rust that crates/wire generates from proto/rejoin.proto.
@@ -90,6 +93,7 @@ fn main() -> ExitCode {
         Chore::Soak(arguments) => bench::soak(&arguments),
         Chore::Schemathesis(arguments) => schemathesis::run(&arguments),
         Chore::Package => told(package::run()),
+        Chore::Fuzz(arguments) => fuzz::run(&arguments),
         Chore::Doc => told(doc::run()),
         Chore::Proto { check } => told(proto::generate(check)),
     };

@@ -4,6 +4,7 @@
 //! A stage that fails does not hide the next; only what cannot be built is not run. `passed` counts
 //! tests (the simulator is one); a stage without tests counts only when it fails, as one failure.
 
+mod autobahn;
 mod javascript;
 mod runner;
 mod tally;
@@ -51,7 +52,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let built = stages.run("build tests", || build(runner));
     tally.add_stage(built);
     if built {
-        stages.run("tests", || runner.run_tests(&mut tally));
+        stages.run("tests", || runner.run_tests(&autobahn::fetch(), &mut tally));
         if has_library() {
             stages.run("doc tests", || Runner::run_doc_tests(&mut tally));
         }

@@ -33,6 +33,8 @@ mod address;
 mod clock;
 mod command;
 mod endpoint;
+#[cfg(feature = "enet")]
+mod enet;
 mod error;
 mod key;
 mod line;

@@ -25,11 +25,13 @@ pub enum EndCause {
     Banned,
     /// The agent that played it failed.
     AgentFault,
+    /// The player's account is locked.
+    Locked,
 }
 
 impl EndCause {
     /// All of them.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 9] = [
         Self::Left,
         Self::HoldEnded,
         Self::Superseded,
@@ -37,6 +39,8 @@ impl EndCause {
         Self::Lifetime,
         Self::Kicked,
         Self::Banned,
+        Self::AgentFault,
+        Self::Locked,
     ];
 
     /// What its last connection is told.
@@ -51,6 +55,7 @@ impl EndCause {
             Self::Kicked => CloseCode::Kicked,
             Self::Banned => CloseCode::Banned,
             Self::AgentFault => CloseCode::Ended,
+            Self::Locked => CloseCode::Locked,
         }
     }
 
@@ -76,6 +81,7 @@ impl EndCause {
             Self::Kicked => "kicked",
             Self::Banned => "banned",
             Self::AgentFault => "agent_fault",
+            Self::Locked => "locked",
         }
     }
 }

@@ -5,6 +5,7 @@
 pub mod config;
 pub mod connection;
 
+mod accounts;
 mod attach;
 mod command;
 mod commit;
@@ -14,6 +15,7 @@ mod hello;
 mod native;
 mod own;
 mod place;
+mod players;
 mod ration;
 mod recover;
 mod seats;
@@ -28,22 +30,28 @@ use bytes::Bytes;
 use rejoin_wire::v1::{ClientFrame, CloseCode, Farewell, ServerFrame, server_frame};
 use rejoin_wire::{DecodeError, SharedFrame};
 
+pub use self::accounts::AccountProof;
 pub use self::command::{Answer, Audience, Changes, Command, SessionConfig, SessionView};
-pub use self::config::{Admission, Duplicates, HubConfig, ZoneKind};
+pub use self::config::{AccountPolicy, Admission, Duplicates, HubConfig, ZoneKind};
 pub use self::connection::{ConnectionState, FrameKind, Stage, Verdict, table};
+pub use self::players::{PasswordHash, PlayerCommand, PlayerView, Whom};
 pub use self::ration::Spent;
 pub use self::recover::Recovered;
 
+use self::accounts::AfterAccount;
 use self::commit::Commits;
 use self::connection::{Connection, Phase};
 use self::deadline::Alarms;
 use self::ration::Rations;
 use self::zones::ZoneInfo;
+use crate::account::Book;
 use crate::chance::Chance;
 use crate::event::{Event, Offence, Step};
 use crate::exchange::{Link, ToHub, ToZone, ZoneName};
 use crate::guard::Origin;
-use crate::id::{ConnectionId, OwnerEpoch, PlayerId, Revision, SessionEpoch, SessionId, ZoneId};
+use crate::id::{
+    AccountId, ConnectionId, OwnerEpoch, PlayerId, Revision, SessionEpoch, SessionId, ZoneId,
+};
 use crate::mark::{Mark, hit};
 use crate::scope::{Batch, ScopeId};
 use crate::seat::{GameNews, SeatRefusal, SeatRequest};
@@ -93,6 +101,13 @@ pub enum HubInput {
         connection: ConnectionId,
         /// Let in, or the reason why not.
         verdict: Result<(), String>,
+    },
+    /// What a login has proven of an account.
+    Account {
+        /// Whose.
+        connection: ConnectionId,
+        /// What.
+        proof: AccountProof,
     },
     /// A scope is committed up to this revision.
     Committed(ScopeId, Revision),
@@ -159,6 +174,13 @@ pub enum HubOutput {
         /// The signature.
         signature: [u8; 64],
     },
+    /// Is there a password or a token in this that proves an account?
+    CheckAccount {
+        /// Whose question.
+        connection: ConnectionId,
+        /// What the client sent along.
+        payload: Bytes,
+    },
     /// May this player come in?
     AskAdmission {
         /// Whose question.
@@ -211,8 +233,17 @@ pub(crate) struct Player {
     pub secret: Option<SecretHash>,
     /// Until when it is kept out; the end of time for ever.
     pub banned_until: Option<WallTime>,
+    /// For people, the banned one among them.
+    pub ban_reason: String,
     pub owner: OwnerEpoch,
     pub revision: Revision,
+}
+
+impl Player {
+    /// Whether there is nothing that would have to be kept.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.secret.is_none() && self.banned_until.is_none()
+    }
 }
 
 /// The hub.
@@ -239,6 +270,12 @@ pub struct Hub {
     pub(crate) rations: Rations,
     /// Players whose rows could not be read: they may be banned.
     pub(crate) quarantined: BTreeSet<PlayerId>,
+    pub(crate) book: Book<AfterAccount>,
+    pub(crate) damaged_accounts: Vec<(AccountId, String)>,
+    /// Accounts that are being deleted: sessions that have not ended yet, and who waits for it.
+    pub(crate) forgetting: BTreeMap<AccountId, (usize, Option<u64>)>,
+    /// Sessions and zones were left out at the start: nothing that concerns them is done.
+    pub(crate) players_only: bool,
 }
 
 /// Figures of the hub; those that are called totals only grow.
@@ -276,6 +313,7 @@ impl Hub {
             HubInput::Admission { connection, verdict } => {
                 self.admission(now, connection, verdict);
             }
+            HubInput::Account { connection, proof } => self.account_proof(now, connection, proof),
             HubInput::Committed(scope, revision) => self.committed(now, scope, revision),
             HubInput::FromZone(zone, owner, message) => self.heed_zone(now, zone, owner, message),
             HubInput::Command { ticket, command } => self.command(now, ticket, command),

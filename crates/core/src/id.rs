@@ -126,6 +126,12 @@ impl PlayerId {
         bytes.try_into().ok().map(Self)
     }
 
+    /// Reads an id as it is printed: 32 hexadecimal digits.
+    #[must_use]
+    pub fn from_hex(text: &str) -> Option<Self> {
+        AccountId::from_hex(text).map(|AccountId(id)| Self(id))
+    }
+
     fn derive(context: &str, secret: &[u8]) -> Self {
         let mut id = [0; 16];
         let mut hasher = blake3::Hasher::new_derive_key(context);
@@ -203,6 +209,24 @@ wide! {
 wide! {
     /// A queue of placements, derived from its name.
     QueueId
+}
+wide! {
+    /// An account, derived from its name, or from what another service calls its holder.
+    AccountId
+}
+
+impl AccountId {
+    /// The account of this name.
+    #[must_use]
+    pub fn of_name(name: &str) -> Self {
+        Self(derived("rejoin account by name v1", "", name))
+    }
+
+    /// The account of whoever this issuer calls so.
+    #[must_use]
+    pub fn of_subject(issuer: &str, subject: &str) -> Self {
+        Self(derived("rejoin account by subject v1", issuer, subject))
+    }
 }
 
 impl GameId {

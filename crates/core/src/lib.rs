@@ -7,6 +7,7 @@
 //! socket, no disk and no chance but what it is handed, so the same inputs give the same outputs,
 //! byte for byte. [`roster::Roster`] stands alone.
 
+pub mod account;
 pub mod agent;
 pub mod budget;
 pub mod call;

@@ -6,7 +6,9 @@
 
 use bytes::Bytes;
 
-use crate::id::{GameId, HostId, OwnerEpoch, PlayerId, QueueId, Revision, SessionId, ZoneId};
+use crate::id::{
+    AccountId, GameId, HostId, OwnerEpoch, PlayerId, QueueId, Revision, SessionId, ZoneId,
+};
 
 /// The name of a scope.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -27,6 +29,8 @@ pub enum ScopeId {
     Host(HostId),
     /// One queue with its placements.
     Queue(QueueId),
+    /// One account: its name, the hash of its password, its player and the keys that belong to it.
+    Account(AccountId),
 }
 
 impl ScopeId {

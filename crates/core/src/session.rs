@@ -139,6 +139,8 @@ pub enum Place {
 pub struct Session {
     /// Whose.
     pub player: PlayerId,
+    /// The player that its key or secret would be alone: another one where that belongs to an account.
+    pub credential: PlayerId,
     /// How the player is known.
     pub identity: Identity,
     /// Which connection may speak.

@@ -4,6 +4,7 @@ mod control;
 mod data;
 mod inspect;
 mod key;
+mod player;
 mod serve;
 mod settings;
 mod sign;
@@ -47,6 +48,8 @@ enum Command {
         #[command(subcommand)]
         command: key::KeyCommand,
     },
+    /// Look after players and their accounts, whether a server runs on the folder or not.
+    Player(player::PlayerArguments),
     /// Sign a challenge, for a login by key that is typed by hand.
     Sign(sign::SignArguments),
 }
@@ -84,6 +87,7 @@ impl Arguments {
                 Ok(())
             }
             Some(Command::Key { command }) => key::run(&command),
+            Some(Command::Player(arguments)) => player::run(&arguments),
             Some(Command::Sign(arguments)) => sign::run(&arguments),
             Some(Command::Inspect(arguments)) => data::inspect(&arguments),
             Some(Command::Backup(arguments)) => data::back_up(&arguments),

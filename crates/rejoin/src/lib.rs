@@ -31,8 +31,8 @@
 pub mod prelude;
 
 pub use rejoin_core::{
-    agent, budget, call, chance, event, exchange, guard, hub, id, mark, outbox, roster, scope,
-    secret, session, time, timeline, zone,
+    account, agent, budget, call, chance, event, exchange, guard, hub, id, mark, outbox, roster,
+    scope, secret, session, time, timeline, zone,
 };
 pub use rejoin_wire as wire;
 /// Payloads: shared, never copied.

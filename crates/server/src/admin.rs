@@ -6,7 +6,7 @@ mod events;
 mod figures;
 mod query;
 mod sessions;
-mod shape;
+pub(crate) mod shape;
 
 use std::net::IpAddr;
 use std::sync::Arc;

@@ -9,7 +9,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use rejoin_core::chance::Chance;
 use rejoin_core::exchange::ZoneName;
-use rejoin_core::hub::{self, Hub, HubConfig, ZoneKind};
+use rejoin_core::hub::{self, AccountPolicy, Hub, HubConfig, ZoneKind};
 use rejoin_core::id::SessionId;
 use rejoin_core::zone::{Zone, ZoneConfig};
 use rejoin_directory::DirectoryConfig;
@@ -22,6 +22,7 @@ use crate::clock::{Clock, wall};
 use crate::directory::{self, GamesConfig, start_hosts};
 use crate::gate::Gate;
 use crate::hub_task::{Callback, HubTask, Own};
+use crate::identity::{Identity, IdentityConfig};
 use crate::jobs::{JobRunner, JobThreads};
 use crate::journal::Incarnation;
 use crate::kinds::Kinds;
@@ -55,6 +56,7 @@ pub struct ServerBuilder {
     stuck_threads_max: usize,
     sight: SightConfig,
     directory: Option<DirectoryConfig>,
+    identity: IdentityConfig,
     games: BTreeMap<String, GamesConfig>,
 }
 
@@ -82,6 +84,7 @@ impl ServerBuilder {
             stuck_threads_max: STUCK_THREADS_MAX,
             sight: SightConfig::default(),
             directory: None,
+            identity: IdentityConfig { accounts: AccountPolicy::Off, ..IdentityConfig::default() },
             games: BTreeMap::new(),
         }
     }
@@ -189,6 +192,13 @@ impl ServerBuilder {
         self
     }
 
+    /// How accounts are proven. Without this nobody logs in to one, unless by a key that belongs to it.
+    #[must_use]
+    pub fn identity(mut self, identity: IdentityConfig) -> Self {
+        self.identity = identity;
+        self
+    }
+
     /// Zones of this kind run Games as well: with a directory, the server is a host of the fleet of that
     /// name, and each Game it is given is a zone that admits who has a seat. The kind must be added, too.
     #[must_use]
@@ -218,6 +228,12 @@ impl ServerBuilder {
         Arc::new(Sight::new(self.sight, clock, lines.clone(), self.limits, incarnation))
     }
 
+    /// What looks at passwords and tokens; the hub is told whether to ask.
+    fn take_identity(&mut self) -> Result<Arc<Identity>, StartError> {
+        self.config.accounts = self.identity.accounts;
+        Identity::start(&self.identity).map(Arc::new).map_err(StartError)
+    }
+
     /// The game's rule and its deadline; the hub is told to ask.
     fn take_admission(&mut self) -> Option<(Arc<dyn Admission>, Duration)> {
         let rule = self.admission.take()?;
@@ -236,6 +252,7 @@ impl ServerBuilder {
     /// The system gives no randomness or no threads, or the store cannot be read.
     pub fn start(mut self) -> Result<Server, StartError> {
         let (clock, admission) = (Clock::start(), self.take_admission());
+        let identity = self.take_identity()?;
         let (outer, outer_mail) = mpsc::channel(DOOR_MAX);
         let (inner, inner_mail) = mpsc::channel(DOOR_MAX);
         let (looked_at, natives) = (inner.downgrade(), Arc::new(Natives::default()));
@@ -274,6 +291,7 @@ impl ServerBuilder {
             sight: sight.clone(),
             natives: natives.clone(),
             admission,
+            identity: identity.clone(),
             callback: self.callback,
             ready,
             games,
@@ -296,6 +314,7 @@ impl ServerBuilder {
             lanes,
             store,
             directory,
+            identity,
         }))
     }
 }
@@ -326,6 +345,9 @@ fn open_hub(
 fn tell_damage(hub: &Hub, damaged: Vec<(SessionId, String)>) {
     for (session, text) in damaged {
         tracing::error!(%session, text, "a session could not be read; it is kept as it is");
+    }
+    for (account, text) in hub.damaged_accounts() {
+        tracing::error!(%account, text, "an account could not be read; nobody is let in by it");
     }
     for player in hub.quarantined() {
         tracing::error!(

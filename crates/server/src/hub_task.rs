@@ -19,6 +19,7 @@ use crate::admission::Admission;
 use crate::clock::{Clock, wall};
 use crate::directory::GamesDoor;
 use crate::gate::Gate;
+use crate::identity::Identity;
 use crate::ledger::{Entry, LedgerDoor};
 use crate::lines::Lines;
 use crate::mailbox::{InnerDoor, Mail};
@@ -57,6 +58,8 @@ pub(crate) struct HubTask {
     pub(crate) natives: Arc<Natives>,
     /// The game's rule, and how long it may think.
     pub(crate) admission: Option<(Arc<dyn Admission>, Duration)>,
+    /// Looks at passwords and tokens.
+    pub(crate) identity: Arc<Identity>,
     pub(crate) callback: Option<Callback>,
     pub(crate) ready: watch::Sender<bool>,
     pub(crate) games: GamesDoor,
@@ -232,6 +235,13 @@ impl HubTask {
             HubOutput::Bar { origin, wait } => self.gate.bar(origin, wait),
             HubOutput::Verify { connection, public_key, text, signature } => {
                 self.verify(connection, public_key, text, signature);
+            }
+            HubOutput::CheckAccount { connection, payload } => {
+                let known = |name: &_| self.hub.account_named(name);
+                let proof = self.identity.check(&payload, connection, &self.inner, known);
+                if let Some(proof) = proof {
+                    self.own.follow.push_back(HubInput::Account { connection, proof });
+                }
             }
             HubOutput::AskAdmission { connection, player, payload } => {
                 let Some((admission, deadline)) = self.admission.clone() else { return };

@@ -74,6 +74,7 @@ pub(crate) fn recover(store: &mut dyn Store) -> Result<Recovered, StoreError> {
             match (*scope, found) {
                 (ScopeId::Session(id), Ok(opened)) => recovered.sessions.push((id, opened)),
                 (ScopeId::Player(id), Ok(opened)) => recovered.players.push((id, opened)),
+                (ScopeId::Account(id), Ok(opened)) => recovered.accounts.push((id, opened)),
                 // The zone's own opening raises its owner again; here only its name is wanted.
                 (ScopeId::Zone(_), Ok(opened)) => {
                     recovered.zones.extend(KeptZone::of(&opened.rows))

@@ -21,14 +21,17 @@ pub mod api;
 pub mod blocking;
 pub mod directory;
 pub mod events;
+pub mod identity;
 pub mod jobs;
 pub mod listener;
 pub mod local;
+pub mod players;
 pub mod webhook;
 
 mod agents;
 mod builder;
 mod clock;
+mod enet;
 mod frame_log;
 mod gate;
 mod hub_task;
@@ -64,7 +67,11 @@ pub use self::admission::{Admission, Verdict};
 pub use self::api::{ApiConfig, ApiKey, Role};
 pub use self::builder::{ServerBuilder, StartError};
 pub use self::directory::{AskError, DirectoryDoor, GamesConfig};
+pub use self::enet::EnetConfig;
 pub use self::frame_log::FrameLog;
+pub use self::identity::{
+    IdentityConfig, JwtConfig, JwtError, KeySource, PasswordError, hash_password,
+};
 pub use self::jobs::JobRunner;
 pub use self::listener::WebConfig;
 pub use self::listener_thread::{Listener, Listening};

@@ -33,7 +33,7 @@ use crate::server::Server;
 use crate::sight::Sight;
 use crate::tls::Tls;
 use crate::transport::Peer;
-use crate::websocket::{self, READ_BUFFER_BYTES, WRITE_BUFFER_BYTES};
+use crate::websocket;
 
 /// How the players' door is kept.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -361,20 +361,11 @@ async fn play(
         }
     };
     let peer = Peer { transport: Transport::WebSocket, address: Some(address) };
-    let limits = door.server.0.limits;
-    let largest = limits.client_frame_bytes(encoding);
-    // The library buffers a message whole before it says that it would block.
-    let pending = WRITE_BUFFER_BYTES + 2 * limits.server_frame_bytes(encoding);
-    upgrade
-        .read_buffer_size(READ_BUFFER_BYTES)
-        .write_buffer_size(WRITE_BUFFER_BYTES)
-        .max_write_buffer_size(pending)
-        .max_message_size(largest)
-        .max_frame_size(largest)
-        .on_upgrade(move |socket| {
-            // No block around it: every connection would carry the future twice.
-            websocket::serve(socket, encoding, peer, door.server).map(move |()| drop(place))
-        })
+    let upgrade = websocket::bounded(upgrade, encoding, &door.server.0.limits);
+    upgrade.on_upgrade(move |socket| {
+        // No block around it: every connection would carry the future twice.
+        websocket::serve(socket, encoding, peer, door.server).map(move |()| drop(place))
+    })
 }
 
 fn wait_and_retry(what: Offence, wait: Duration) -> Response {

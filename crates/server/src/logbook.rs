@@ -71,7 +71,7 @@ pub(crate) enum Cause {
     Game,
 }
 
-const CAUSES: [(Cause, &str); 22] = [
+const CAUSES: [(Cause, &str); 24] = [
     (Cause::Created, "session created"),
     (Cause::Linked, "session linked"),
     (Cause::Idle, "idle timeout"),
@@ -94,6 +94,8 @@ const CAUSES: [(Cause, &str); 22] = [
     (Cause::Ended(EndCause::Lifetime), "session ended: lifetime"),
     (Cause::Ended(EndCause::Kicked), "session ended: kicked"),
     (Cause::Ended(EndCause::Banned), "session ended: banned"),
+    (Cause::Ended(EndCause::AgentFault), "session ended: agent_fault"),
+    (Cause::Ended(EndCause::Locked), "session ended: locked"),
 ];
 
 /// How many lines of a cause were held back before one that is written; a field that is left out of

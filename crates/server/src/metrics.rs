@@ -28,18 +28,20 @@ pub(crate) use self::traffic::Traffic;
 pub(crate) enum Transport {
     WebSocket,
     Tcp,
+    Enet,
     /// Within the process.
     Local,
 }
 
 impl Transport {
-    const ALL: [Self; 3] = [Self::WebSocket, Self::Tcp, Self::Local];
+    const ALL: [Self; 4] = [Self::WebSocket, Self::Tcp, Self::Enet, Self::Local];
 
     /// The label in metrics and logs.
     pub(crate) fn label(self) -> &'static str {
         match self {
             Self::WebSocket => "websocket",
             Self::Tcp => "tcp",
+            Self::Enet => "enet",
             Self::Local => "local",
         }
     }

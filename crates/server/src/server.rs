@@ -19,6 +19,7 @@ use crate::clock::Clock;
 use crate::directory::DirectoryDoor;
 use crate::frame_log::FrameLog;
 use crate::gate::Gate;
+use crate::identity::Identity;
 use crate::ledger::{Entry, LedgerDoor};
 use crate::lines::Lines;
 use crate::mailbox::{Mail, OuterDoor, WeakInnerDoor};
@@ -46,6 +47,7 @@ pub(crate) struct Parts {
     pub(crate) lanes: Lanes,
     pub(crate) store: JoinHandle<()>,
     pub(crate) directory: Option<DirectoryDoor>,
+    pub(crate) identity: Arc<Identity>,
 }
 
 pub(crate) struct Shared {
@@ -67,6 +69,7 @@ pub(crate) struct Shared {
     lanes: Lanes,
     store: Mutex<Option<JoinHandle<()>>>,
     directory: Option<DirectoryDoor>,
+    pub(crate) identity: Arc<Identity>,
 }
 
 /// A running server.
@@ -88,6 +91,7 @@ impl fmt::Display for ServerError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Stopped => write!(f, "the server has stopped"),
+            Self::Refused(Answer::PlayerRefused(refusal)) => refusal.fmt(f),
             Self::Refused(Answer::Unknown) => write!(f, "there is no such session or zone"),
             Self::Refused(answer) => write!(f, "refused: {answer:?}"),
             Self::Threads(kind) => write!(f, "the system gives no more threads: {kind}"),
@@ -117,6 +121,7 @@ impl Server {
             lanes: parts.lanes,
             store: Mutex::new(Some(parts.store)),
             directory: parts.directory,
+            identity: parts.identity,
         }))
     }
 

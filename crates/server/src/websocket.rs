@@ -1,19 +1,39 @@
 //! WebSocket as a transport: one message is one frame, binary for protobuf and text for JSON.
 
-use axum::extract::ws::{CloseFrame, Message, Utf8Bytes, WebSocket};
+#[cfg(test)]
+mod conformance;
+
+use axum::extract::ws::{CloseFrame, Message, Utf8Bytes, WebSocket, WebSocketUpgrade};
 use bytes::Bytes;
 use futures_util::stream::{SplitSink, SplitStream};
 use futures_util::{SinkExt, StreamExt};
 use rejoin_wire::v1::CloseCode;
-use rejoin_wire::{DecodeError, Encoding, close};
+use rejoin_wire::{DecodeError, Encoding, Limits, close};
 
 use crate::server::Server;
 use crate::transport::{self, Gone, Heard, Peer, Sink, Source};
 
 /// The buffer for reading, which every connection has. The library's own is 128 KiB.
-pub(crate) const READ_BUFFER_BYTES: usize = 2 << 10;
+const READ_BUFFER_BYTES: usize = 2 << 10;
 /// So much is gathered before it is written; only what waits is allocated.
-pub(crate) const WRITE_BUFFER_BYTES: usize = 4 << 10;
+const WRITE_BUFFER_BYTES: usize = 4 << 10;
+
+/// Gives the library its bounds; its own are none, or far too wide.
+pub(crate) fn bounded(
+    upgrade: WebSocketUpgrade,
+    encoding: Encoding,
+    limits: &Limits,
+) -> WebSocketUpgrade {
+    let largest = limits.client_frame_bytes(encoding);
+    // The library buffers a message whole before it says that it would block.
+    let pending = WRITE_BUFFER_BYTES + 2 * limits.server_frame_bytes(encoding);
+    upgrade
+        .read_buffer_size(READ_BUFFER_BYTES)
+        .write_buffer_size(WRITE_BUFFER_BYTES)
+        .max_write_buffer_size(pending)
+        .max_message_size(largest)
+        .max_frame_size(largest)
+}
 
 /// Serves one connection until it is over. Not `async` itself: the socket is split before the future
 /// begins, so that every connection carries it once.

@@ -78,7 +78,8 @@ impl World {
                     self.plan(wait, Event::Admission { incarnation, connection, good });
                 }
             }
-            HubOutput::RunCallback { .. } => {}
+            // Accounts are off in these worlds.
+            HubOutput::CheckAccount { .. } | HubOutput::RunCallback { .. } => {}
             HubOutput::Game(name, news) => self.tell_host(&name, news),
             HubOutput::Seat(request) => {
                 self.ask_directory(Asked::Seat(request), seating::command(&request));

@@ -4,7 +4,9 @@
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
-use rejoin_core::id::{GameId, HostId, OwnerEpoch, PlayerId, QueueId, Revision, SessionId, ZoneId};
+use rejoin_core::id::{
+    AccountId, GameId, HostId, OwnerEpoch, PlayerId, QueueId, Revision, SessionId, ZoneId,
+};
 use rejoin_core::scope::{Batch, Change, ROW_BYTES_MAX, ScopeId};
 
 use crate::faulty::{Faults, Faulty};
@@ -232,6 +234,7 @@ pub fn scopes_are_listed_by_kind_and_in_order(store: &mut dyn Store) {
         ScopeId::Game(GameId([0xff; 16])),
         ScopeId::Host(HostId([7; 16])),
         ScopeId::Queue(QueueId([0xff; 16])),
+        ScopeId::Account(AccountId([1; 16])),
     ];
     for scope in all.iter().rev() {
         let made = store.apply(&batch(*scope, 1, 1, vec![put("a", "1"), put("b", "2")]));
@@ -243,7 +246,7 @@ pub fn scopes_are_listed_by_kind_and_in_order(store: &mut dyn Store) {
     assert_eq!(store.scopes(Some(ScopeKind::Player)), Ok(all[5..7].to_vec()));
     assert_eq!(store.scopes(Some(ScopeKind::Catalogue)), Ok(all[7..8].to_vec()));
     assert_eq!(store.scopes(Some(ScopeKind::Game)), Ok(all[8..10].to_vec()));
-    assert_eq!(store.scopes(Some(ScopeKind::Queue)), Ok(all[11..].to_vec()));
+    assert_eq!(store.scopes(Some(ScopeKind::Queue)), Ok(all[11..12].to_vec()));
 }
 
 /// Not even those whose ids begin alike.

@@ -43,11 +43,13 @@ pub enum ScopeKind {
     Host,
     /// Queues.
     Queue,
+    /// Accounts.
+    Account,
 }
 
 impl ScopeKind {
     /// All of them, in the order in which scopes are listed.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Hub,
         Self::Session,
         Self::Zone,
@@ -56,6 +58,7 @@ impl ScopeKind {
         Self::Game,
         Self::Host,
         Self::Queue,
+        Self::Account,
     ];
 
     /// The kind of a scope.
@@ -70,6 +73,7 @@ impl ScopeKind {
             ScopeId::Game(_) => Self::Game,
             ScopeId::Host(_) => Self::Host,
             ScopeId::Queue(_) => Self::Queue,
+            ScopeId::Account(_) => Self::Account,
         }
     }
 }

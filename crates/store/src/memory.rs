@@ -24,8 +24,13 @@ pub struct Memory {
     scopes: BTreeMap<ScopeId, Scope>,
     /// Apart, because a scope may have none.
     rows: BTreeMap<ScopeId, BTreeMap<Bytes, Bytes>>,
-    /// Sessions and players are not kept.
+    /// Sessions, players and accounts are not kept.
     is_unread: bool,
+}
+
+/// What is read at the next start only, which never comes.
+fn is_for_next_start(scope: ScopeId) -> bool {
+    matches!(scope, ScopeId::Session(_) | ScopeId::Player(_) | ScopeId::Account(_))
 }
 
 /// What is to be done with a batch, given where its scope stands.
@@ -118,7 +123,7 @@ impl Memory {
     }
 
     fn commit_one(&mut self, batch: &Batch, is_doomed: bool) -> Outcome {
-        if self.is_unread && matches!(batch.scope, ScopeId::Session(_) | ScopeId::Player(_)) {
+        if self.is_unread && is_for_next_start(batch.scope) {
             return Outcome::Committed;
         }
         let known = self.scopes.get(&batch.scope);

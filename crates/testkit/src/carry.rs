@@ -2,7 +2,7 @@
 //! to where it belongs, in order.
 
 use rejoin_core::event::Event as Told;
-use rejoin_core::hub::{Answer, HubInput, HubOutput};
+use rejoin_core::hub::{AccountProof, Answer, HubInput, HubOutput};
 use rejoin_core::id::{OwnerEpoch, Revision, ZoneId};
 use rejoin_core::scope::{Batch, ScopeId};
 use rejoin_core::seat::SeatRefusal;
@@ -55,6 +55,10 @@ impl World {
                 let rule = self.setup.doorman.as_ref();
                 let verdict = rule.map_or(Ok(()), |rule| rule(player, &payload));
                 self.check(HubInput::Admission { connection, verdict });
+            }
+            // There are no accounts in this world.
+            HubOutput::CheckAccount { connection, .. } => {
+                self.check(HubInput::Account { connection, proof: AccountProof::None });
             }
             // There is no directory in this world, so nobody has a seat.
             HubOutput::Seat(request) => {

@@ -116,6 +116,7 @@ pub const TABLE: &[CloseRow] = &[
     row_of(CloseCode::AdmissionRefused, "ADMISSION_REFUSED", Fault::Operator, Next::Fatal, "The game's admission rule refused the login."),
     row_of(CloseCode::AdmissionTimeout, "ADMISSION_TIMEOUT", Fault::Server, Next::Wait, "The game's admission rule gave no answer in time."),
     row_of(CloseCode::Banned, "BANNED", Fault::Operator, Next::Fatal, "The player is banned."),
+    row_of(CloseCode::Locked, "LOCKED", Fault::Operator, Next::Fatal, "The player's account is locked."),
     row_of(CloseCode::SessionUnknown, "SESSION_UNKNOWN", Fault::Nobody, Next::LogInAgain, "There is no such session any more: its hold ended, or it was never here."),
     row_of(CloseCode::TokenRetired, "TOKEN_RETIRED", Fault::Nobody, Next::LogInAgain, "The resume token was replaced by a newer one."),
     row_of(CloseCode::HandshakeTimeout, "HANDSHAKE_TIMEOUT", Fault::Client, Next::Resume, "No hello came in time."),

@@ -2,8 +2,9 @@
 //!
 //! This crate owns the frames ([`v1`], generated from `proto/rejoin.proto`), how they become bytes
 //! ([`Encoding`], [`SharedFrame`], [`Framer`]), how large they may be ([`Limits`]), why a connection
-//! ends ([`close`]) and what a key signs ([`proof`]). It does no I/O, reads no clock, and knows no
-//! rule of the domain: which frame may stand in which state is decided elsewhere.
+//! ends ([`close`]), what a key signs ([`proof`]) and what is added to ENet ([`enet`]). It does no
+//! I/O, reads no clock, and knows no rule of the domain: which frame may stand in which state is
+//! decided elsewhere.
 //!
 //! Decoding is total. Any bytes give a frame, "incomplete" or a typed error; never a panic, and
 //! never an allocation that is sized by a length which a peer wrote.
@@ -12,6 +13,7 @@ mod check;
 pub mod close;
 mod codec;
 mod encoding;
+pub mod enet;
 mod framing;
 mod limits;
 pub mod proof;

@@ -5,16 +5,17 @@
 #![cfg(feature = "json")]
 
 use std::fs;
-use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-#[allow(unreachable_pub)] // Public where it lives.
-#[path = "../../../fuzz/src/lib.rs"]
-mod targets;
+use self::replay::{replay, top};
 
-/// Seeds are for reading and for a start; a fuzzer finds the rest.
-const SEEDS_MAX: usize = 40;
+#[allow(unreachable_pub)] // Public where it lives.
+#[path = "../../../fuzz/src/replay.rs"]
+mod replay;
+#[allow(unreachable_pub)]
+#[path = "../../../fuzz/src/wire.rs"]
+mod targets;
 
 #[test]
 fn the_seeds_of_decode_client_hold() {
@@ -29,22 +30,6 @@ fn the_seeds_of_decode_server_hold() {
 #[test]
 fn the_seeds_of_framing_hold() {
     replay("framing", targets::framing, streams);
-}
-
-fn replay(target: &str, run: fn(&[u8]), seeds: impl Fn() -> Vec<(String, Vec<u8>)>) {
-    let folder = top().join("fuzz/corpus").join(target);
-    if std::env::var_os("REJOIN_BLESS").is_some_and(|value| value == "1") {
-        fs::create_dir_all(&folder).unwrap();
-        for (name, bytes) in seeds() {
-            fs::write(folder.join(name), bytes).unwrap();
-        }
-    }
-    let mut count = 0;
-    for entry in fs::read_dir(&folder).unwrap_or_else(|error| panic!("{target}: {error}")) {
-        run(&fs::read(entry.unwrap().path()).unwrap());
-        count += 1;
-    }
-    assert!((1..=SEEDS_MAX).contains(&count), "{target} has {count} seeds");
 }
 
 /// Frames of one direction, by turns in one encoding and in the other, and some that are refused.
@@ -91,10 +76,6 @@ fn streams() -> Vec<(String, Vec<u8>)> {
 fn vectors(file: &str) -> Vec<Value> {
     let text = fs::read_to_string(top().join("vectors").join(file)).unwrap();
     serde_json::from_str(&text).unwrap()
-}
-
-fn top() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
 fn unhex(text: &str) -> Vec<u8> {

@@ -20,7 +20,7 @@ const CODES = {
   moved: 'moved wrong_node',
   fatal:
     'logged_in_again malformed out_of_state too_large number_gap ack_ahead version credential ' +
-    'wrong_name identity_off admission_refused banned kicked',
+    'wrong_name identity_off admission_refused banned locked kicked',
   stop: 'left taken_over superseded',
 };
 

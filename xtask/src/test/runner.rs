@@ -10,6 +10,7 @@ mod tap;
 
 use std::fmt;
 use std::io::{BufRead, BufReader};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::mpsc;
 use std::thread;
@@ -49,9 +50,10 @@ impl Runner {
         }
     }
 
-    /// Runs every test but the doc tests.
-    pub fn run_tests(self, tally: &mut Tally) -> Result<bool> {
+    /// Runs every test but the doc tests; `outside` says where outside programs are.
+    pub fn run_tests(self, outside: &[(&str, PathBuf)], tally: &mut Tally) -> Result<bool> {
         let mut command = cargo();
+        command.envs(outside.iter().map(|(name, place)| (name, place)));
         match self {
             Runner::Nextest => {
                 command.args(["nextest", "run", "--workspace", "--no-fail-fast", "--color=never"]);

@@ -1,5 +1,6 @@
 //! Where a server is: what the game typed, and what a server later names. `ws://` and `wss://` are
-//! WebSockets, `tcp://` and `tls://` plain byte streams; the second of each is encrypted.
+//! WebSockets, `tcp://` and `tls://` plain byte streams; the second of each is encrypted. `enet://` is
+//! ENet.
 
 use tokio_tungstenite::tungstenite::http::Uri;
 
@@ -19,15 +20,17 @@ pub(super) struct Address {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Scheme {
     pub is_web: bool,
+    pub is_enet: bool,
     pub is_encrypted: bool,
 }
 
 impl Scheme {
-    const NAMED: [(&str, Self); 4] = [
-        ("ws", Self { is_web: true, is_encrypted: false }),
-        ("wss", Self { is_web: true, is_encrypted: true }),
-        ("tcp", Self { is_web: false, is_encrypted: false }),
-        ("tls", Self { is_web: false, is_encrypted: true }),
+    const NAMED: [(&str, Self); 5] = [
+        ("ws", Self { is_web: true, is_enet: false, is_encrypted: false }),
+        ("wss", Self { is_web: true, is_enet: false, is_encrypted: true }),
+        ("tcp", Self { is_web: false, is_enet: false, is_encrypted: false }),
+        ("tls", Self { is_web: false, is_enet: false, is_encrypted: true }),
+        ("enet", Self { is_web: false, is_enet: true, is_encrypted: false }),
     ];
 
     fn parse(name: &str) -> Option<Self> {
@@ -51,10 +54,14 @@ impl Address {
         let wrong = |text: &str| OpenError::Address { text: text.to_owned() };
         let uri: Uri = text.parse().map_err(|_| wrong("it cannot be read"))?;
         let scheme = uri.scheme_str().and_then(Scheme::parse);
-        let scheme = scheme
-            .ok_or_else(|| wrong("it does not start with ws://, wss://, tcp:// or tls://"))?;
+        let scheme = scheme.ok_or_else(|| {
+            wrong("it does not start with ws://, wss://, tcp://, tls:// or enet://")
+        })?;
         if scheme.is_encrypted && !cfg!(feature = "tls") {
             return Err(wrong("this client was built without TLS: turn on its feature `tls`"));
+        }
+        if scheme.is_enet && !cfg!(feature = "enet") {
+            return Err(wrong("this client was built without ENet: turn on its feature `enet`"));
         }
         let host = uri.host().unwrap_or_default().to_ascii_lowercase();
         if host.is_empty() {

@@ -11,7 +11,7 @@ use crate::event::RequestEnd;
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum OpenError {
-    /// The address cannot be dialled: `ws://host:port/path`, or `wss://`, `tcp://` or `tls://`.
+    /// The address cannot be dialled: `ws://host:port/path`, or `wss://`, `tcp://`, `tls://`, `enet://`.
     Address {
         /// What is wrong with it.
         text: String,

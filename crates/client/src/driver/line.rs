@@ -7,6 +7,8 @@ use rejoin_wire::v1::CloseCode;
 use rejoin_wire::{DecodeError, Encoding, Limits};
 
 use super::address::Address;
+#[cfg(feature = "enet")]
+use super::enet::Enet;
 use super::pipe;
 use super::stream::Stream;
 use super::trust::Trust;
@@ -29,6 +31,8 @@ pub(super) const OUTGOING_MAX: usize = 2_048;
 pub(super) enum Line {
     Web(Box<WebSocket>),
     Stream(Box<Stream>),
+    #[cfg(feature = "enet")]
+    Enet(Box<Enet>),
 }
 
 /// Tries the addresses one after the other, each for its share of the time.
@@ -58,6 +62,11 @@ async fn open(
     encoding: Encoding,
     limits: &Limits,
 ) -> Result<Line, String> {
+    #[cfg(feature = "enet")]
+    if address.scheme.is_enet {
+        let line = Enet::open(address, limits).await.map_err(|error| error.to_string())?;
+        return Ok(Line::Enet(Box::new(line)));
+    }
     let pipe = pipe::open(address, trust).await.map_err(|error| error.to_string())?;
     if !address.scheme.is_web {
         return Ok(Line::Stream(Box::new(Stream::new(pipe, limits))));
@@ -72,6 +81,8 @@ impl Line {
         match self {
             Self::Web(socket) => socket.push(frame),
             Self::Stream(stream) => stream.push(&frame),
+            #[cfg(feature = "enet")]
+            Self::Enet(enet) => enet.push(frame),
         }
     }
 
@@ -80,6 +91,8 @@ impl Line {
         match self {
             Self::Web(socket) => socket.is_behind(),
             Self::Stream(stream) => stream.is_behind(),
+            #[cfg(feature = "enet")]
+            Self::Enet(enet) => enet.is_behind(),
         }
     }
 
@@ -88,6 +101,8 @@ impl Line {
         std::future::poll_fn(|cx| match self {
             Self::Web(socket) => socket.poll(cx, may_read),
             Self::Stream(stream) => stream.poll(cx, may_read),
+            #[cfg(feature = "enet")]
+            Self::Enet(enet) => enet.poll(cx, may_read),
         })
         .await
     }
@@ -97,6 +112,8 @@ impl Line {
         match self {
             Self::Web(socket) => socket.close(code).await,
             Self::Stream(stream) => stream.close().await,
+            #[cfg(feature = "enet")]
+            Self::Enet(enet) => enet.close(code),
         }
     }
 }

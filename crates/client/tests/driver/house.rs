@@ -212,6 +212,7 @@ impl Hall {
                 HubOutput::Commit(batch) => self.commit(&batch),
                 HubOutput::Pause { .. }
                 | HubOutput::Bar { .. }
+                | HubOutput::CheckAccount { .. }
                 | HubOutput::AskAdmission { .. }
                 | HubOutput::RunCallback { .. }
                 | HubOutput::Seat(_)

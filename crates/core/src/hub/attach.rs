@@ -26,12 +26,17 @@ impl Hub {
     /// A hello has proven who it is from: what does it get?
     pub(crate) fn decide_claim(&mut self, now: Time, id: ConnectionId, claim: Claim) {
         // Read in the same step that makes the session live, on every login and resume.
-        if self.is_banned(now, claim.player) {
-            hit(Mark::Banned);
-            return self.refuse(id, CloseCode::Banned, "this player is banned");
+        if let Some((code, text)) = self.barred(now, &claim) {
+            if code == CloseCode::Banned {
+                hit(Mark::Banned);
+            }
+            return self.refuse(id, code, &text);
         }
         if self.quarantined.contains(&claim.player) {
             return self.refuse_damaged(id);
+        }
+        if claim.change.is_some() {
+            return self.settle_account(now, id, claim);
         }
         match claim.hello.purpose.clone() {
             Some(hello::Purpose::Resume(resume)) => self.decide_resume(now, id, claim, &resume),
@@ -193,6 +198,7 @@ impl Hub {
         outbox.append(Stretch::open(Leg::first(1)), self.config.outbox);
         Session {
             player,
+            credential: player,
             identity,
             epoch: SessionEpoch(0),
             tokens: Tokens::default(),
@@ -262,6 +268,7 @@ impl Hub {
         let (mut number, mut token) = (None, None);
         let mut epoch = SessionEpoch(0);
         let mut spent = Spent::default();
+        let permissions = self.permissions_of(claim.player);
         if let Some(session) = self.sessions.get_mut(&session_id) {
             let issued = session.tokens.issue(&mut self.chance);
             (number, token) = (Some(issued.0), Some(issued.1));
@@ -269,6 +276,9 @@ impl Hub {
             session.presence = Presence::Here(id);
             session.serializer = serializer;
             session.active_at = now;
+            // A session of an account may be found by another key than it began with.
+            (session.identity, session.credential) = (claim.identity, claim.credential);
+            session.permissions = permissions.unwrap_or(session.permissions);
             epoch = session.epoch;
             spent = session.spent;
         }

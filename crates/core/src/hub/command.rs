@@ -6,10 +6,11 @@ use std::time::Duration;
 use bytes::Bytes;
 use rejoin_wire::v1::{Call, RefusalCode, down};
 
-use super::commit::{After, AfterPlayer};
+use super::commit::After;
 use super::deadline::Alarm;
 use super::words::too_large;
-use super::{Hub, HubOutput};
+use super::{Hub, HubOutput, PlayerCommand, Whom};
+use crate::account::Refusal;
 use crate::call::{CallFailed, Calls};
 use crate::event::EndCause;
 use crate::exchange::{Hold, Native, ToZone, ZoneName};
@@ -81,6 +82,8 @@ pub enum Command {
     Ban(PlayerId, WallTime),
     /// Let a player in again.
     Unban(PlayerId),
+    /// What operators do with players and their accounts.
+    Player(PlayerCommand),
 }
 
 /// Whom a broadcast reaches.
@@ -117,6 +120,8 @@ pub enum Answer {
     Refused(RefusalCode),
     /// No session can be started now.
     Full,
+    /// Nothing was done with the player, because of this.
+    PlayerRefused(Refusal),
 }
 
 /// A session as the outside may see it.
@@ -229,13 +234,14 @@ impl Hub {
                 None => Answer::Unknown,
             },
             Command::Ban(player, until) => {
-                self.players.entry(player).or_default().banned_until = Some(until);
-                return self.commit_player(player, AfterPlayer::Banned { ticket });
+                let ban = PlayerCommand::Ban(Whom::Player(player), until, String::new());
+                return self.player_command(now, ticket, ban);
             }
             Command::Unban(player) => {
-                self.players.entry(player).or_default().banned_until = None;
-                return self.commit_player(player, AfterPlayer::Banned { ticket });
+                let unban = PlayerCommand::Unban(Whom::Player(player));
+                return self.player_command(now, ticket, unban);
             }
+            Command::Player(command) => return self.player_command(now, ticket, command),
         };
         self.push(HubOutput::Answer { ticket, answer });
     }

@@ -12,7 +12,9 @@ use rejoin_wire::v1::CloseCode;
 use super::connection::Phase;
 use super::{Answer, Hub, HubOutput};
 use crate::exchange::{Link, ToZone};
-use crate::id::{ConnectionId, OwnerEpoch, PlayerId, Revision, SessionEpoch, SessionId, ZoneId};
+use crate::id::{
+    AccountId, ConnectionId, OwnerEpoch, PlayerId, Revision, SessionEpoch, SessionId, ZoneId,
+};
 use crate::scope::{Batch, Change, ScopeId};
 use crate::session::{Session, row};
 use crate::time::{Time, WallTime};
@@ -38,6 +40,8 @@ pub(crate) enum After {
     Zone(ZoneId, ToZone),
     /// Ask the directory what it has not been asked yet.
     Seats,
+    /// A session of an account that is being deleted cannot be returned to any more.
+    Ended(AccountId),
 }
 
 /// What waits for a player's commit.
@@ -47,6 +51,8 @@ pub(crate) enum AfterPlayer {
     Decide(ConnectionId),
     /// End the player's sessions if it is banned, and answer the command that said so.
     Banned { ticket: u64 },
+    /// Nothing is kept of the player any more, or only a ban.
+    Forgotten { ticket: Option<u64> },
 }
 
 /// Rows of a player's scope.
@@ -56,6 +62,8 @@ pub(crate) struct PlayerRow {
     pub secret: Bytes,
     #[prost(uint64, optional, tag = "2")]
     pub banned_until_ms: Option<u64>,
+    #[prost(string, tag = "3")]
+    pub ban_reason: String,
 }
 
 /// The row of the hub's scope.
@@ -110,6 +118,11 @@ impl Hub {
     /// Carries something out once all of the session's changes so far are committed.
     pub(crate) fn after(&mut self, session: SessionId, effect: After) {
         self.commits.effects.entry(session).or_default().push(effect);
+    }
+
+    /// Whether all of the session's changes so far are committed.
+    pub(crate) fn is_settled(&self, session: SessionId) -> bool {
+        !self.commits.dirty.contains(&session) && !self.commits.held.contains_key(&session)
     }
 
     /// Submits what changed; effects that wait for nothing are carried out at once.
@@ -188,6 +201,7 @@ impl Hub {
                 }
             }
             ScopeId::Player(player) => self.player_committed(now, player, revision),
+            ScopeId::Account(account) => self.account_committed(now, account, revision),
             ScopeId::Hub => {
                 let bounds = &mut self.commits.pending_bounds;
                 while bounds.front().is_some_and(|(needed, _)| *needed <= revision) {
@@ -228,6 +242,7 @@ impl Hub {
                 After::Admit(stay) => self.ask_zone(now, session, stay),
                 After::Zone(zone, message) => self.tell_zone(zone, message),
                 After::Seats => self.ask_seats(now, session),
+                After::Ended(account) => self.forget_account(now, account, 1),
             }
         }
     }
@@ -240,17 +255,20 @@ impl Hub {
         let row = PlayerRow {
             secret: player.secret.map(|hash| hash.as_bytes().to_vec().into()).unwrap_or_default(),
             banned_until_ms: player.banned_until.map(|until| until.0),
+            ban_reason: player.ban_reason.clone(),
         };
-        let batch = Batch {
-            scope: ScopeId::Player(id),
-            owner: player.owner,
-            revision: player.revision,
-            changes: vec![Change::Put(
-                Bytes::from_static(PLAYER_ROW),
-                Bytes::from(row.encode_to_vec()),
-            )],
-            delete_scope: false,
+        let (owner, revision) = (player.owner, player.revision);
+        let is_forgotten = matches!(then, AfterPlayer::Forgotten { .. });
+        let delete_scope = is_forgotten && player.is_empty();
+        let change = if delete_scope {
+            // Whatever is kept of this player from now on begins anew.
+            self.players.remove(&id);
+            Change::DeletePrefix(Bytes::new())
+        } else {
+            Change::Put(Bytes::from_static(PLAYER_ROW), Bytes::from(row.encode_to_vec()))
         };
+        let scope = ScopeId::Player(id);
+        let batch = Batch { scope, owner, revision, changes: vec![change], delete_scope };
         self.commits.players.entry(id).or_default().push_back((batch.revision, then));
         self.push(HubOutput::Commit(batch));
     }
@@ -261,6 +279,12 @@ impl Hub {
                 Some((needed, _)) if *needed <= revision => {
                     match queue.pop_front().map(|(_, then)| then) {
                         Some(AfterPlayer::Decide(connection)) => self.decide(now, connection),
+                        Some(AfterPlayer::Forgotten { ticket }) => {
+                            self.quarantined.remove(&player);
+                            ticket.into_iter().for_each(|ticket| self.done(ticket));
+                            // What comes after may count its revisions from the start again.
+                            return;
+                        }
                         Some(AfterPlayer::Banned { ticket }) => {
                             self.quarantined.remove(&player);
                             self.end_all_of(now, player);

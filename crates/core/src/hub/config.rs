@@ -29,6 +29,18 @@ pub enum Admission {
     Ask(Duration),
 }
 
+/// Whether a login may, or must, be to an account.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum AccountPolicy {
+    /// What comes along with a login is the game's business alone. Keys that belong to an account are
+    /// its player all the same.
+    Off,
+    /// Who proves an account is its player; others are guests.
+    Optional,
+    /// Only accounts are let in.
+    Required,
+}
+
 /// What the hub knows of a kind of zone.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ZoneKind {
@@ -53,6 +65,12 @@ pub struct HubConfig {
     pub duplicates: Duplicates,
     /// Whether the game is asked.
     pub admission: Admission,
+    /// Whether a login may, or must, be to an account.
+    pub accounts: AccountPolicy,
+    /// How long the driver may take to look at a password or a token; then it is a refusal.
+    pub account_limit: Duration,
+    /// Accounts; more are refused.
+    pub accounts_max: usize,
     /// A retired token that is shown ends its session. Off: it is refused and counted.
     pub end_on_retired_token: bool,
     /// How long a dropped session is held where its zone does not say otherwise.
@@ -119,6 +137,9 @@ impl Default for HubConfig {
             anonymous: false,
             duplicates: Duplicates::TakeOver,
             admission: Admission::Open,
+            accounts: AccountPolicy::Off,
+            account_limit: Duration::from_millis(5_000),
+            accounts_max: 1_000_000,
             end_on_retired_token: false,
             hold: Hold::Timed(Duration::from_millis(5_000)),
             handshake: Duration::from_millis(10_000),

@@ -1,12 +1,14 @@
 //! One connection as the hub sees it, and the table that decides which frame may stand in which of
 //! its states. A connection can die at any byte; it never decides anything about its session.
 
+use bytes::Bytes;
 use rejoin_wire::v1::{ClientFrame, Hello, Up, Welcome, client_frame};
 
+use crate::account::Change;
 use crate::budget::Budget;
 use crate::event::Step;
 use crate::guard::Origin;
-use crate::id::{ConnectionId, SessionEpoch, SessionId, ZoneId};
+use crate::id::{AccountId, ConnectionId, PlayerId, SessionEpoch, SessionId, ZoneId};
 use crate::secret::Secret;
 use crate::session::token::TokenNumber;
 use crate::session::{Identity, Serializer};
@@ -129,12 +131,21 @@ pub fn table(stage: Stage, frame: FrameKind) -> Verdict {
 #[derive(Clone)]
 pub(crate) struct Claim {
     pub hello: Hello,
-    pub player: crate::id::PlayerId,
+    /// Who is to be let in.
+    pub player: PlayerId,
+    /// The player that its key or secret would be alone.
+    pub credential: PlayerId,
     pub identity: Identity,
     /// A secret that was minted for this login.
     pub minted: Option<Secret>,
     /// The key's signature has been verified.
     pub signed: bool,
+    /// The account that it logs in to.
+    pub account: Option<AccountId>,
+    /// What must become of the account before it is let in.
+    pub change: Option<Change>,
+    /// What is for the game; none: all that came along.
+    pub payload: Option<Bytes>,
 }
 
 /// Where a resuming client says it is.
@@ -174,6 +185,8 @@ pub(crate) enum Phase {
     AwaitingHello,
     /// A signature is being verified, or the game is being asked.
     Verifying(Box<Claim>),
+    /// What it has proven of an account is being looked at.
+    Proving(Box<Claim>),
     Admitting(Box<Claim>),
     /// The session's scope is being committed.
     Opening {
@@ -260,7 +273,10 @@ impl Connection {
     pub(crate) fn stage(&self) -> Stage {
         match self.phase {
             Phase::AwaitingHello => Stage::AwaitingHello,
-            Phase::Verifying(_) | Phase::Admitting(_) | Phase::Opening { .. } => Stage::Deciding,
+            Phase::Verifying(_)
+            | Phase::Proving(_)
+            | Phase::Admitting(_)
+            | Phase::Opening { .. } => Stage::Deciding,
             Phase::Live { .. } => Stage::Live,
             Phase::Fenced | Phase::Closing => Stage::Closing,
         }

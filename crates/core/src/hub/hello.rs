@@ -7,7 +7,7 @@ use rejoin_wire::v1::{
 };
 
 use super::commit::AfterPlayer;
-use super::config::Admission;
+use super::config::{AccountPolicy, Admission};
 use super::connection::{Claim, Phase};
 use super::deadline::Alarm;
 use super::{Hub, HubOutput};
@@ -22,7 +22,7 @@ impl Hub {
         if self.going_down {
             return self.refuse_going_down(id);
         }
-        if !self.is_ready() {
+        if !self.is_ready() || self.players_only {
             hit(Mark::NotReady);
             return self.refuse(id, CloseCode::NotReady, "not ready yet");
         }
@@ -62,7 +62,7 @@ impl Hub {
                 match claim {
                     Some(player) => {
                         let claim = claimed(hello, player, Identity::Secret);
-                        self.ask_admission(now, id, claim);
+                        self.identified(now, id, claim);
                     }
                     None => {
                         hit(Mark::CredentialRefused);
@@ -76,11 +76,16 @@ impl Hub {
                 let player = PlayerId::of_secret(secret.reveal());
                 let mut claim = claimed(hello, player, Identity::Secret);
                 claim.minted = Some(secret);
-                self.ask_admission(now, id, claim);
+                self.identified(now, id, claim);
             }
-            Some(login::Identity::Anonymous(_)) if self.config.anonymous => {
+            // Whoever proves an account needs no other identity.
+            Some(login::Identity::Anonymous(_))
+                if self.config.anonymous
+                    || (self.config.accounts != AccountPolicy::Off
+                        && !hello.admission.is_empty()) =>
+            {
                 let player = PlayerId(self.chance.bytes());
-                self.ask_admission(now, id, claimed(hello, player, Identity::Anonymous));
+                self.identified(now, id, claimed(hello, player, Identity::Anonymous));
             }
             Some(_) => {
                 hit(Mark::IdentityOff);
@@ -95,9 +100,9 @@ impl Hub {
             hit(Mark::SessionUnknown);
             return self.refuse(id, CloseCode::SessionUnknown, "unknown session or token");
         };
-        let player = session.player;
+        let (player, credential) = (session.player, session.credential);
         match (session.identity, &resume.key) {
-            (Identity::Key, Some(proof)) if PlayerId::of_key(&proof.public_key) == player => {
+            (Identity::Key, Some(proof)) if PlayerId::of_key(&proof.public_key) == credential => {
                 let of = (Purpose::Resume, resume.session, resume.epoch, false, resume.cold);
                 self.verify(id, hello, proof, of);
             }
@@ -106,7 +111,10 @@ impl Hub {
                 self.count_failure(now, id);
                 self.refuse(id, CloseCode::Credential, "this session's player signs its resumes");
             }
-            (identity, _) => self.decide_claim(now, id, claimed(hello, player, identity)),
+            (identity, _) => {
+                let claim = Claim { credential, ..claimed(hello, player, identity) };
+                self.decide_claim(now, id, claim);
+            }
         }
     }
 
@@ -157,18 +165,28 @@ impl Hub {
             self.count_failure(now, id);
             return self.refuse(id, CloseCode::Credential, "the signature does not fit");
         }
-        match claim.hello.purpose {
-            Some(hello::Purpose::Login(_)) => self.ask_admission(now, id, *claim),
-            _ => self.decide_claim(now, id, *claim),
+        match claim.hello.purpose.clone() {
+            Some(hello::Purpose::Login(_)) => self.identified(now, id, *claim),
+            Some(hello::Purpose::Resume(resume)) => {
+                // The key may be one of an account, whose session has the account's player.
+                let session = self.sessions.get(&SessionId(resume.session));
+                let mut claim = *claim;
+                if let Some(session) = session.filter(|s| s.credential == claim.credential) {
+                    claim.player = session.player;
+                }
+                self.decide_claim(now, id, claim);
+            }
+            None => self.decide_claim(now, id, *claim),
         }
     }
 
     /// Each login is the game's to refuse; a resume was let in before.
-    fn ask_admission(&mut self, now: Time, id: ConnectionId, claim: Claim) {
+    pub(crate) fn ask_admission(&mut self, now: Time, id: ConnectionId, claim: Claim) {
         let Admission::Ask(deadline) = self.config.admission else {
             return self.known(now, id, claim);
         };
-        let (player, payload) = (claim.player, claim.hello.admission.clone());
+        let payload = claim.payload.clone().unwrap_or_else(|| claim.hello.admission.clone());
+        let player = claim.player;
         let Some(connection) = self.connections.get_mut(&id) else { return };
         connection.phase = Phase::Admitting(Box::new(claim));
         self.alarms.set(now, deadline, Alarm::Admission(id));
@@ -197,7 +215,8 @@ impl Hub {
     pub(crate) fn admission_due(&mut self, now: Time, id: ConnectionId) {
         let _ = now;
         let waiting = self.connections.get(&id);
-        if waiting.is_some_and(|known| matches!(known.phase, Phase::Admitting(_))) {
+        let is_asked = |phase: &Phase| matches!(phase, Phase::Admitting(_) | Phase::Proving(_));
+        if waiting.is_some_and(|known| is_asked(&known.phase)) {
             hit(Mark::AdmissionTimeout);
             self.refuse(id, CloseCode::AdmissionTimeout, "the game gave no answer");
         }
@@ -210,7 +229,7 @@ impl Hub {
             hit(Mark::Full);
             return self.refuse(id, CloseCode::Full, "no more guests");
         }
-        let player = claim.player;
+        let player = claim.credential;
         self.players.entry(player).or_default().secret = Some(secret.hash());
         if let Some(connection) = self.connections.get_mut(&id) {
             connection.phase = Phase::Verifying(Box::new(claim));
@@ -271,5 +290,15 @@ impl Hub {
 }
 
 fn claimed(hello: Hello, player: PlayerId, identity: Identity) -> Claim {
-    Claim { hello, player, identity, minted: None, signed: false }
+    Claim {
+        hello,
+        player,
+        credential: player,
+        identity,
+        minted: None,
+        signed: false,
+        account: None,
+        change: None,
+        payload: None,
+    }
 }

@@ -9,9 +9,10 @@ use super::commit::{Commits, HUB_ROW, HubRow, PLAYER_ROW, PlayerRow};
 use super::deadline::Alarms;
 use super::ration::Rations;
 use super::{Hub, HubConfig, HubCounts, Player};
+use crate::account::Book;
 use crate::chance::Chance;
 use crate::event::EndCause;
-use crate::id::{PlayerId, SessionId};
+use crate::id::{AccountId, PlayerId, SessionId};
 use crate::mark::{Mark, hit};
 use crate::scope::Opened;
 use crate::seat::Seating;
@@ -32,6 +33,10 @@ pub struct Recovered {
     /// Players of whom something was kept that is not readable any more. Nobody knows whether they are
     /// banned, so they are refused until they are banned or let in afresh.
     pub damaged_players: Vec<PlayerId>,
+    /// The scopes of accounts.
+    pub accounts: Vec<(AccountId, Opened)>,
+    /// Sessions and zones are left out, because only players are looked after: nobody is let in.
+    pub players_only: bool,
     /// The zones that have a scope, as their rows tell.
     pub zones: Vec<KeptZone>,
 }
@@ -50,6 +55,7 @@ impl Hub {
     ) -> (Self, Vec<(SessionId, String)>) {
         let row = recovered.hub.rows.iter().find(|(key, _)| key == HUB_ROW);
         let row = row.and_then(|(_, value)| HubRow::decode(value.clone()).ok()).unwrap_or_default();
+        let (book, damaged_accounts) = Book::open(recovered.accounts, config.accounts_max);
         let rations = Rations::new(config.guard.addresses_max);
         let mut hub = Self {
             config,
@@ -68,6 +74,10 @@ impl Hub {
             counts: HubCounts::default(),
             rations,
             quarantined: recovered.damaged_players.iter().copied().collect(),
+            book,
+            damaged_accounts,
+            forgetting: Default::default(),
+            players_only: recovered.players_only,
         };
         let damaged = hub.load_sessions(recovered.sessions);
         for (id, opened) in &recovered.players {
@@ -81,6 +91,7 @@ impl Hub {
             let player = Player {
                 secret: SecretHash::from_slice(&row.secret),
                 banned_until: row.banned_until_ms.map(WallTime),
+                ban_reason: row.ban_reason,
                 owner: opened.owner,
                 revision: opened.revision,
             };
@@ -89,6 +100,7 @@ impl Hub {
         hub.reserve_ids(now);
         hub.reopen_zones(recovered.zones);
         hub.drive_again(now);
+        hub.bar_again(now);
         hub.finish_recovery(now);
         hub.settle_commits(now);
         (hub, damaged)

@@ -93,8 +93,11 @@ impl Hub {
         seats.iter().any(|seat| seat.stay == stay && seat.wanted() == Some(SeatAsk::Claim))
     }
 
-    /// Asks the directory whatever it has not been asked yet.
+    /// Asks the directory whatever it has not been asked yet, once all of that is kept.
     pub(crate) fn ask_seats(&mut self, now: Time, id: SessionId) {
+        if !self.is_settled(id) {
+            return self.after(id, After::Seats);
+        }
         let Some(session) = self.sessions.get_mut(&id) else { return };
         let player = session.player;
         let mut requests = Vec::new();
@@ -147,7 +150,7 @@ impl Hub {
             hit(Mark::SeatUnanswered);
             self.refuse_seat(now, id, stay, SeatRefusal::Unavailable);
         }
-        self.ask_seats(now, id);
+        self.after(id, After::Seats);
     }
 
     /// The directory's word.
@@ -170,7 +173,8 @@ impl Hub {
             (SeatStep::Claiming, Ok(())) => {
                 hit(Mark::SeatClaimed);
                 seating.is_claimed = true;
-                self.ask_zone(now, id, stay);
+                // What the session was told before the zone speaks to it is on its way by then.
+                self.after(id, After::Admit(stay));
             }
             (SeatStep::Claiming, Err(refusal)) => self.refuse_seat(now, id, stay, refusal),
             (_, Err(SeatRefusal::Unavailable)) => {
@@ -184,12 +188,12 @@ impl Hub {
             (SeatStep::Confirming, Ok(())) => {
                 hit(Mark::SeatReclaimed);
                 seating.is_claimed = true;
-                self.ask_seats(now, id);
+                self.after(id, After::Seats);
             }
             // The claim ran out while the zone was slow: perhaps nobody has taken the seat since.
             (SeatStep::Confirming, Err(SeatRefusal::NotClaimed)) if ask == SeatAsk::Confirm => {
                 seating.is_claimed = false;
-                self.ask_seats(now, id);
+                self.after(id, After::Seats);
             }
             (SeatStep::Confirming, Err(_)) => self.lose_seat(id, stay),
             // Whatever it said, it has nothing of this stay any more.

@@ -79,6 +79,9 @@ struct Row {
     join_poisoned: Option<u64>,
     #[prost(message, repeated, tag = "25")]
     seats: Vec<SeatRow>,
+    /// Whose key it is, where that is not the player itself.
+    #[prost(bytes = "bytes", tag = "26")]
+    credential: Bytes,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -134,7 +137,7 @@ struct EntryRow {
     detail: u32,
 }
 
-const CAUSES: [EndCause; 8] = [
+const CAUSES: [EndCause; 9] = [
     EndCause::Left,
     EndCause::HoldEnded,
     EndCause::Superseded,
@@ -143,6 +146,7 @@ const CAUSES: [EndCause; 8] = [
     EndCause::Kicked,
     EndCause::Banned,
     EndCause::AgentFault,
+    EndCause::Locked,
 ];
 
 /// The changes that bring a session's scope up to date.
@@ -215,6 +219,11 @@ fn row_of(session: &Session) -> Row {
         } else {
             session.seats.iter().map(seat_row).collect()
         },
+        credential: if session.credential == session.player {
+            Bytes::new()
+        } else {
+            Bytes::copy_from_slice(&session.credential.0)
+        },
     }
 }
 
@@ -260,6 +269,10 @@ pub fn load(opened: &Opened, limits: OutboxLimits) -> Result<Session, String> {
     let player = PlayerId::from_slice(&row.player).ok_or("the player's id is not 16 bytes")?;
     Ok(Session {
         player,
+        credential: match row.credential.is_empty() {
+            true => player,
+            false => PlayerId::from_slice(&row.credential).ok_or("the key's id is not 16 bytes")?,
+        },
         identity: match row.identity {
             0 => Identity::Key,
             1 => Identity::Secret,

@@ -5,6 +5,7 @@
 pub mod clerk;
 pub mod client;
 pub mod plaza;
+pub mod proof;
 pub mod store;
 
 mod words;
@@ -65,6 +66,8 @@ pub struct Desk {
     /// Frames as the zones gave them out, for stories about encoding.
     pub sent: Vec<(ConnectionId, SharedFrame)>,
     pub doorman: Doorman,
+    /// What the game's rule was shown.
+    pub admitted: Vec<Bytes>,
     pub clerk: Clerk,
     /// Where new connections come from.
     pub origin: Option<Origin>,
@@ -106,6 +109,7 @@ impl Desk {
             jobs: Vec::new(),
             sent: Vec::new(),
             doorman: Doorman::Approves,
+            admitted: Vec::new(),
             clerk: Clerk::default(),
             origin: None,
             barred: Vec::new(),
@@ -159,6 +163,9 @@ impl Desk {
                     recovered.damaged_players.push(player);
                 }
                 ScopeId::Player(player) => recovered.players.push((player, self.store.open(id))),
+                ScopeId::Account(account) => {
+                    recovered.accounts.push((account, self.store.open(id)));
+                }
                 ScopeId::Zone(_) => recovered.zones.extend(KeptZone::of(&self.store.rows(id))),
                 _ => {}
             }
@@ -254,7 +261,13 @@ impl Desk {
                     let good = key.is_ok_and(|key| key.verify(&text, &signature).is_ok());
                     self.to_hub.push_back(HubInput::Verified { connection, good });
                 }
-                HubOutput::AskAdmission { connection, .. } => {
+                HubOutput::CheckAccount { connection, payload } => {
+                    if let Some(proof) = proof::of(&self.hub, &payload) {
+                        self.to_hub.push_back(HubInput::Account { connection, proof });
+                    }
+                }
+                HubOutput::AskAdmission { connection, payload, .. } => {
+                    self.admitted.push(payload);
                     let verdict = match self.doorman {
                         Doorman::Approves => Ok(()),
                         Doorman::Refuses => Err("not you".to_owned()),

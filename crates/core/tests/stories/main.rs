@@ -5,6 +5,7 @@
 
 mod desk;
 
+mod accounts;
 mod calls;
 mod deadlines;
 mod durable;

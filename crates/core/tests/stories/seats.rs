@@ -227,6 +227,32 @@ fn no_answer_lets_nobody_in() {
 }
 
 #[test]
+fn nobody_is_asked_before_a_stay_is_kept_and_refusals_come_before_what_follows() {
+    let (mut desk, seat, _) = opened("plaza");
+    let again = desk.clerk.reserve(3, desk.client("ann").player());
+    desk.clerk.silent = true;
+    desk.up("ann", shown("plaza", &seat.to_string()));
+    // She does not wait for the answer.
+    desk.up("ann", shown("plaza", &again.to_string()));
+    desk.clerk.silent = false;
+    desk.clerk.asked.clear();
+    desk.store.hold(|scope| matches!(scope, ScopeId::Session(_)));
+    desk.wait(5_500);
+    assert_eq!(
+        desk.clerk.asked,
+        [],
+        "the first stay is over and the second begins, but not on disk"
+    );
+    assert_eq!(desk.take("ann"), Vec::<String>::new());
+    desk.store.release();
+    desk.run();
+    assert!(is_inside(&desk, "ann"));
+    let heard = desk.take("ann");
+    assert_eq!(heard[..2], ["refused 1 SeatsUnavailable".to_owned(), format!("in plaza/{GAME}")]);
+    assert_eq!(desk.clerk.state(seat), Seat::Reserved, "the claim was given back");
+}
+
+#[test]
 fn a_claim_that_ran_out_is_made_again_or_the_member_goes() {
     for taken in [false, true] {
         let (mut desk, seat, _) = opened("plaza");

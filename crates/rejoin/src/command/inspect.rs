@@ -40,6 +40,8 @@ pub(crate) struct Survey {
     sessions: Count,
     zones: Count,
     players: Count,
+    #[serde(default)]
+    accounts: Count,
     /// Fleets, Games, hosts and queues.
     #[serde(default)]
     directory: Count,
@@ -92,6 +94,7 @@ impl Survey {
             ScopeKind::Session => &mut self.sessions,
             ScopeKind::Zone => &mut self.zones,
             ScopeKind::Player => &mut self.players,
+            ScopeKind::Account => &mut self.accounts,
             ScopeKind::Catalogue | ScopeKind::Game | ScopeKind::Host | ScopeKind::Queue => {
                 &mut self.directory
             }

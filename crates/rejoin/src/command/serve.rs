@@ -10,12 +10,13 @@ use rejoin::server::{
 };
 use rejoin::store::Embedded;
 use rejoin_arena::Arena;
-use tokio::net::{TcpListener, TcpSocket};
+use tokio::net::{TcpListener, TcpSocket, UdpSocket};
+use tokio::runtime::Handle;
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
-use super::settings::{GuardMode, Settings, TlsSettings};
+use super::settings::{EnetSettings, GuardMode, Settings, TlsSettings};
 use super::{Failure, control};
 
 /// What a browser shows at the players' door.
@@ -60,6 +61,7 @@ async fn serve(settings: &Settings) -> Result<(), Failure> {
     let admin = bind(settings.admin_listen, "operators", "--admin-listen")?;
     let tcp = settings.tcp.map(|tcp| bind(tcp.listen, "players by TCP", "--tcp-listen"));
     let tcp = tcp.transpose()?;
+    let enet = bind_enet(&settings.enet).await?;
     let at = |listener: &TcpListener, asked| listener.local_addr().unwrap_or(asked);
     let (players_at, admin_at) = (at(&players, settings.listen), at(&admin, settings.admin_listen));
 
@@ -67,11 +69,11 @@ async fn serve(settings: &Settings) -> Result<(), Failure> {
     let tls = encryption(settings, &config.server_names)?;
     let builder = ServerBuilder::new()
         .config(config)
+        .identity(settings.identity.clone())
         .sight(SightConfig { addresses: settings.log_addresses, ..SightConfig::default() });
     let mut builder = with_zones(builder, settings, players_at);
-    let mut control = None;
-    if let (Some(store), Some(data)) = (store, &settings.data) {
-        control = control::listen(data, store.snapshots());
+    let snapshots = store.as_ref().map(Embedded::snapshots);
+    if let Some(store) = store {
         builder = builder.store(store);
     }
     if let Some(admission) = &settings.admission {
@@ -80,18 +82,22 @@ async fn serve(settings: &Settings) -> Result<(), Failure> {
             builder.admission(hook.map_err(|error| Failure::new(format!("[admission]: {error}")))?);
     }
     let server = builder.start().map_err(|error| Failure::new(error.to_string()))?;
+    let control = settings.data.as_ref().zip(snapshots).and_then(|(data, snapshots)| {
+        control::listen(data, snapshots, (server.clone(), Handle::current()))
+    });
     let web = web_config(settings, players_at, tls.clone());
     let operators = AdminConfig { hosts: settings.admin_hosts.clone(), ..AdminConfig::default() };
     let (first, second) = (server.clone(), server.clone());
     tokio::spawn(async move { first.listen(players, web).await });
     tokio::spawn(async move { second.listen_admin(admin, operators).await });
     let tcp_at = open_streams(settings, &server, tcp, tls);
+    let enet_at = open_datagrams(settings, &server, enet);
     if settings.has_arena(players_at) {
         tokio::spawn(rejoin_arena::keep(server.clone()));
     }
 
     server.ready().await.map_err(|error| Failure::new(error.to_string()))?;
-    greet(settings, (players_at, tcp_at), admin_at);
+    greet(settings, (players_at, tcp_at, enet_at), admin_at);
     tokio::select! {
         told = told_to_stop() => told?,
         why = server.failed() => {
@@ -156,6 +162,31 @@ fn open_streams(
     if let Some(tls) = tls {
         tokio::spawn(tls.clone().follow());
         tokio::spawn(reload_when_told(tls));
+    }
+    at
+}
+
+async fn bind_enet(settings: &EnetSettings) -> Result<Vec<UdpSocket>, Failure> {
+    let mut sockets = Vec::new();
+    for address in &settings.listen {
+        let socket = UdpSocket::bind(address).await;
+        sockets.push(socket.map_err(|error| {
+            cannot_listen(&error, *address, "players by ENet", "--enet-listen")
+        })?);
+    }
+    Ok(sockets)
+}
+
+/// Opens the doors for datagrams and says where they are.
+fn open_datagrams(
+    settings: &Settings,
+    server: &Server,
+    sockets: Vec<UdpSocket>,
+) -> Vec<SocketAddr> {
+    let at = sockets.iter().filter_map(|socket| socket.local_addr().ok()).collect();
+    for socket in sockets {
+        let (server, config) = (server.clone(), settings.enet.config);
+        tokio::spawn(async move { server.listen_enet(socket, config).await });
     }
     at
 }
@@ -227,15 +258,17 @@ async fn reload_when_told(tls: Tls) {
 }
 
 fn bind(address: SocketAddr, whom: &str, flag: &str) -> Result<TcpListener, Failure> {
-    open(address).map_err(|error| {
-        let why = match error.kind() {
-            std::io::ErrorKind::AddrInUse => "another program listens there".to_owned(),
-            _ => error.to_string(),
-        };
-        Failure::new(format!(
-            "cannot listen for {whom} on {address}: {why}; choose another with {flag}"
-        ))
-    })
+    open(address).map_err(|error| cannot_listen(&error, address, whom, flag))
+}
+
+fn cannot_listen(error: &std::io::Error, address: SocketAddr, whom: &str, flag: &str) -> Failure {
+    let why = match error.kind() {
+        std::io::ErrorKind::AddrInUse => "another program listens there".to_owned(),
+        _ => error.to_string(),
+    };
+    Failure::new(format!(
+        "cannot listen for {whom} on {address}: {why}; choose another with {flag}"
+    ))
 }
 
 /// Connections that the system keeps for us until they are accepted. A crowd that returns at once
@@ -251,8 +284,11 @@ fn open(address: SocketAddr) -> std::io::Result<TcpListener> {
     socket.listen(BACKLOG)
 }
 
-fn greet(settings: &Settings, doors: (SocketAddr, Option<SocketAddr>), admin: SocketAddr) {
-    let (players, tcp) = doors;
+/// Where players get in: WebSocket, byte streams, datagrams.
+type Doors = (SocketAddr, Option<SocketAddr>, Vec<SocketAddr>);
+
+fn greet(settings: &Settings, doors: Doors, admin: SocketAddr) {
+    let (players, tcp, enet) = doors;
     let (ws, http, stream) = match settings.tls {
         TlsSettings::Off => ("ws", "http", "tcp"),
         _ => ("wss", "https", "tls"),
@@ -261,6 +297,10 @@ fn greet(settings: &Settings, doors: (SocketAddr, Option<SocketAddr>), admin: So
     println!("  players   {ws}://{players}/play   (subprotocol rejoin.v1.json or rejoin.v1.proto)");
     if let Some(tcp) = tcp {
         println!("            {stream}://{tcp}   (protobuf, each frame after its length)");
+    }
+    let whom = if settings.enet.config.stock { "any ENet client" } else { "clients with a cookie" };
+    for enet in enet {
+        println!("            enet://{enet}   (protobuf, for {whom})");
     }
     if settings.has_arena(players) {
         println!("  play at   {http}://{players}/arena");

@@ -4,6 +4,7 @@
 mod directory;
 mod doors;
 mod guard;
+mod identity;
 mod zones;
 
 use std::fmt;
@@ -13,14 +14,15 @@ use std::time::Duration;
 
 use clap::Args;
 use rejoin::server::relay::RelayConfig;
-use rejoin::server::{AddressBlock, Addresses, ForwardedHeader, Webhook};
+use rejoin::server::{AddressBlock, Addresses, ForwardedHeader, IdentityConfig, Webhook};
 use serde::{Deserialize, Deserializer};
 
 use self::directory::{DirectoryFile, DirectorySettings};
-use self::doors::{TcpFile, TlsFile};
-pub(crate) use self::doors::{TcpSettings, TlsSettings};
+use self::doors::{EnetFile, TcpFile, TlsFile};
+pub(crate) use self::doors::{EnetSettings, TcpSettings, TlsSettings};
 pub(crate) use self::guard::GuardMode;
 use self::guard::{GuardFile, GuardSettings};
+use self::identity::IdentityFile;
 use self::zones::ZonesFile;
 use super::Failure;
 
@@ -39,6 +41,9 @@ pub(crate) struct ServeArguments {
     /// Where players connect by plain TCP. [default: nowhere]
     #[arg(long, env = "REJOIN_TCP_LISTEN", value_name = "ADDRESS")]
     tcp_listen: Option<SocketAddr>,
+    /// Where players connect by ENet, one port or several. [default: nowhere]
+    #[arg(long, env = "REJOIN_ENET_LISTEN", value_name = "ADDRESS,…", value_delimiter = ',')]
+    enet_listen: Option<Vec<SocketAddr>>,
     /// For development: encrypt all doors of players with a certificate made at the start.
     #[arg(long, env = "REJOIN_TLS_DEV")]
     tls_dev: bool,
@@ -101,9 +106,13 @@ struct File {
     directory: DirectoryFile,
     #[serde(default)]
     tcp: TcpFile,
+    #[serde(default)]
+    enet: EnetFile,
     tls: Option<TlsFile>,
     #[serde(default)]
     guard: GuardFile,
+    #[serde(default)]
+    identity: IdentityFile,
     #[serde(default)]
     admin: AdminFile,
     #[serde(default)]
@@ -207,8 +216,10 @@ pub(crate) struct Settings {
     pub(crate) directory: DirectorySettings,
     /// None: there is no door for byte streams.
     pub(crate) tcp: Option<TcpSettings>,
+    pub(crate) enet: EnetSettings,
     pub(crate) tls: TlsSettings,
     pub(crate) guard: GuardSettings,
+    pub(crate) identity: IdentityConfig,
     pub(crate) log: String,
     pub(crate) log_json: bool,
     pub(crate) log_addresses: Addresses,
@@ -249,8 +260,10 @@ impl ServeArguments {
                 .settings(self.directory_keys.as_deref())
                 .map_err(Failure::new)?,
             tcp: file.tcp.settings(self.tcp_listen),
+            enet: file.enet.settings(self.enet_listen.as_deref()).map_err(Failure::new)?,
             tls: doors::tls(file.tls, self.tls_dev),
             guard: file.guard.settings(self.guard),
+            identity: file.identity.config().map_err(Failure::new)?,
             log: self.log.clone().or(file.log.filter).unwrap_or_else(|| "info".to_owned()),
             log_json: self.log_json || file.log.json == Some(true),
             log_addresses: file.log.addresses.map(Addresses::from).unwrap_or_default(),
@@ -314,8 +327,9 @@ impl fmt::Display for Settings {
             }
         }
         directory::show(&self.directory, f)?;
-        doors::show(self.tcp, &self.tls, f)?;
+        doors::show(self.tcp, &self.enet, &self.tls, f)?;
         self.guard.show(f)?;
+        identity::show(&self.identity, f)?;
         writeln!(f, "\n[admin]\nlisten = \"{}\"", self.admin_listen)?;
         writeln!(f, "hosts = {:?}", self.admin_hosts)?;
         writeln!(f, "\n[log]\nfilter = {:?}\njson = {}", self.log, self.log_json)?;
@@ -325,6 +339,8 @@ impl fmt::Display for Settings {
 
 #[cfg(test)]
 mod tests {
+    use rejoin::server::EnetConfig;
+
     use super::*;
 
     #[test]
@@ -380,6 +396,24 @@ mod tests {
         assert_eq!(file.stop_within_s, Some(25));
         assert_eq!(file.directory.settings(None), Ok(settings.directory));
         assert_eq!(file.guard.settings(None), settings.guard);
+        assert_eq!(file.identity.config(), Ok(settings.identity));
+    }
+
+    #[test]
+    fn enet_has_one_port_or_several_and_no_more_peers_than_it_can_number() {
+        let one = parse("[enet]\nlisten = \"127.0.0.1:7403\"\n").expect("good").enet;
+        let one = one.settings(None).expect("good");
+        assert_eq!((one.listen.len(), one.config), (1, EnetConfig::default()));
+        let two = "[enet]\nlisten = [\"127.0.0.1:7403\", \"127.0.0.1:7404\"]\nstock = true\n";
+        let two = parse(two).expect("good").enet.settings(None).expect("good");
+        assert!(two.config.stock && two.listen.len() == 2);
+        let mut settings = ServeArguments::default().settings().expect("the defaults are good");
+        assert!(settings.enet.listen.is_empty());
+        settings.enet = two.clone();
+        let shown = parse(&settings.to_string()).expect("it was written here");
+        assert_eq!(shown.enet.settings(None), Ok(two));
+        let many = parse("[enet]\npeers_max = 5000\n").expect("a number").enet.settings(None);
+        assert!(many.is_err_and(|why| why.contains("4095")));
     }
 
     #[test]

@@ -15,6 +15,7 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 pub(crate) struct House {
     child: Child,
     pub(crate) web: SocketAddr,
+    enet: Option<SocketAddr>,
     operators: SocketAddr,
     folder: PathBuf,
 }
@@ -51,13 +52,16 @@ impl House {
         command.stderr(log.expect("a folder"));
         let mut child = command.spawn().expect("it starts");
         let mut lines = BufReader::new(child.stdout.take().expect("it is piped")).lines();
-        let (mut web, mut operators) = (None, None);
+        let (mut web, mut operators, mut enet) = (None, None, None);
         for line in lines.by_ref().map_while(Result::ok) {
             let address = line.split_once("://").and_then(|(_, rest)| rest.split('/').next());
             let address = address.and_then(|address| address.parse().ok());
             match line.split_whitespace().next() {
                 Some("players") => web = address,
                 Some("operators") => operators = address,
+                Some(word) if word.starts_with("enet://") => {
+                    enet = word["enet://".len()..].parse().ok();
+                }
                 _ => {}
             }
             if line.contains("Never face") {
@@ -66,7 +70,7 @@ impl House {
         }
         std::thread::spawn(move || lines.map_while(Result::ok).for_each(drop));
         let (web, operators) = (web.expect("it says where"), operators.expect("it says where"));
-        Self { child, web, operators, folder }
+        Self { child, web, enet, operators, folder }
     }
 
     /// SIGKILL, and the same again from the same folder at the same address.
@@ -76,6 +80,11 @@ impl House {
         let (folder, listen) = (std::mem::take(&mut self.folder), self.web.to_string());
         drop(self);
         Self::serve(folder, &listen)
+    }
+
+    /// Where ENet is spoken.
+    pub(crate) fn enet(&self) -> SocketAddr {
+        self.enet.expect("a door for ENet")
     }
 
     /// A socket from this address of the attacker's.

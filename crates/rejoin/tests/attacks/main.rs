@@ -3,12 +3,17 @@
 //! measured.
 #![cfg(all(feature = "server", feature = "client", target_os = "linux"))]
 
+mod datagrams;
 mod house;
 mod player;
 
 mod ack_ahead;
 mod colliding_names;
 mod deaf_peers;
+mod enet_connects;
+mod enet_fragments;
+mod enet_garbage;
+mod enet_spoofing;
 mod flood;
 mod fragments;
 mod handshake_flood;

@@ -1,4 +1,4 @@
-//! The other doors of the program: TCP and TLS, with the Rust client, and what is wrong with a
+//! The other doors of the program: TCP, ENet and TLS, with the Rust client, and what is wrong with a
 //! certificate said at the start.
 
 use std::io::{BufRead, BufReader};
@@ -8,7 +8,7 @@ use std::time::Duration;
 use rejoin::client::Event;
 use rejoin::client::driver::{Events, OpenError, Options, Player};
 
-use crate::serving::{PATIENCE, file, rejoin, told};
+use crate::serving::{PATIENCE, Serving, file, rejoin, told};
 
 /// A server with all doors, encrypted for development.
 struct Encrypted {
@@ -109,6 +109,40 @@ async fn the_rust_client_speaks_tcp() {
     assert_eq!(answer, "are you there?");
     child.kill().expect("it runs");
     child.wait().expect("it ends");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_rust_client_speaks_enet() {
+    let serving = Serving::start(&["--dev", "--memory", "--enet-listen", "127.0.0.1:0"]);
+    let mut words = serving.said.iter().flat_map(|line| line.split_whitespace());
+    let url = words.find(|word| word.starts_with("enet://")).expect("it says where");
+    let mut players = Vec::new();
+    for url in [url, &serving.players] {
+        let (player, mut events) = Player::connect(url, Options::new()).await.expect("an address");
+        until(&mut events, |event| matches!(event, Event::Connected { .. })).await;
+        player.join("relay", "square", true, "").await.expect("there is room");
+        until(&mut events, |event| matches!(event, Event::Joined { .. })).await;
+        players.push((player, events));
+    }
+    let large = vec![7; 60_000];
+    let answer = players[0].0.request(large.clone()).await.expect("an answer");
+    assert!(answer == large, "it comes back whole");
+    // The other hears what must arrive in order, and on loopback what need not, too.
+    for number in 0..50 {
+        players[0].0.send(number.to_string()).await.expect("there is room");
+    }
+    players[0].0.send_unreliable("psst").await.expect("connected");
+    for number in 0..50 {
+        let heard = until(&mut players[1].1, |event| matches!(event, Event::Message { .. })).await;
+        let expected = number.to_string();
+        assert!(matches!(heard, Event::Message { payload } if payload == expected), "{number}");
+    }
+    players[1].0.send_unreliable("psst yourself").await.expect("connected");
+    let heard = until(&mut players[0].1, |event| matches!(event, Event::Unreliable { .. })).await;
+    assert!(matches!(heard, Event::Unreliable { payload } if payload.ends_with(b"psst yourself")));
+    // To leave is to be told so.
+    players[0].0.leave().await.expect("it runs");
+    until(&mut players[0].1, |event| matches!(event, Event::Left)).await;
 }
 
 #[test]

@@ -15,7 +15,7 @@ pub(crate) fn rejoin() -> Command {
     {
         command.env_remove(format!("REJOIN_{name}"));
     }
-    for name in ["STOP_WITHIN_S", "TCP_LISTEN", "TLS_DEV", "GUARD"] {
+    for name in ["STOP_WITHIN_S", "TCP_LISTEN", "ENET_LISTEN", "TLS_DEV", "GUARD"] {
         command.env_remove(format!("REJOIN_{name}"));
     }
     command

@@ -97,7 +97,7 @@ fn part_cause(cause: PartCause) -> String {
 }
 
 /// A session.
-pub(super) fn session(view: &SessionView) -> Value {
+pub(crate) fn session(view: &SessionView) -> Value {
     let (state, connection) = match view.presence {
         Presence::Preconnect => ("preconnect", None),
         Presence::Here(connection) => ("active", Some(connection.to_string())),
@@ -130,7 +130,7 @@ pub(super) fn session(view: &SessionView) -> Value {
 }
 
 /// When a session began, and what happened to it last.
-pub(super) fn timeline(timeline: &Timeline, began: WallTime) -> (Value, Value) {
+pub(crate) fn timeline(timeline: &Timeline, began: WallTime) -> (Value, Value) {
     let entries = timeline.recent().iter().map(|entry| {
         let (what, detail) = story(entry.what, entry.detail);
         json!({"at_ms": entry.at.0.to_string(), "what": what, "detail": detail})

@@ -25,13 +25,14 @@ use super::key::{ApiKey, Bucket};
 use super::problem::{self, Problem};
 use super::{Api, unexpected};
 use crate::directory::{AskError, HostOrders};
-use crate::websocket::{READ_BUFFER_BYTES, WRITE_BUFFER_BYTES};
 
 /// The largest message of a host: its log paths and the ids of all its Games fit.
 const MESSAGE_BYTES_MAX: usize = 256 << 10;
 /// What is read of one that is larger, so that its sender hears why the line ends: a socket that is closed
 /// over unread bytes is reset.
 const READ_BYTES_MAX: usize = 2 * MESSAGE_BYTES_MAX;
+/// Small buffers: most hosts are idle, and the library's own have 128 KiB.
+const BUFFER_BYTES: usize = 4 << 10;
 /// From the upgrade to the first message.
 const HELLO_WITHIN: Duration = Duration::from_secs(10);
 /// How long a message may take to be taken by the other end; whoever is slower is let go.
@@ -74,8 +75,8 @@ pub(super) async fn open(
         Problem::new(problem::NOT_A_WEBSOCKET, "hosts speak over a WebSocket; see docs/HOSTS.md")
     })?;
     Ok(upgrade
-        .read_buffer_size(READ_BUFFER_BYTES)
-        .write_buffer_size(WRITE_BUFFER_BYTES)
+        .read_buffer_size(BUFFER_BYTES)
+        .write_buffer_size(BUFFER_BYTES)
         .max_message_size(READ_BYTES_MAX)
         .max_frame_size(READ_BYTES_MAX)
         .on_upgrade(move |socket| serve(api, caller, socket)))

@@ -135,7 +135,9 @@ fn what_is_held_back_is_told_when_its_cause_has_fallen_silent() {
         log.tell_suppressed();
         assert!(log.suppressed_total() > 900);
         // Its burst has come back.
-        let rested = &log.gates[CAUSES.len() - 7];
+        let left = Cause::Ended(EndCause::Left);
+        let index = CAUSES.iter().position(|(cause, _)| *cause == left).expect("it is one");
+        let rested = &log.gates[index];
         rested.rested_at.store(0, Ordering::Relaxed);
         log.tell_suppressed();
         log.tell_suppressed();

@@ -7,6 +7,7 @@ use rejoin_wire::v1::{
     Hello, Position, Resume, Rung, Welcome, client_frame, down, hello, server_frame,
 };
 
+use crate::datagrams::Datagrams;
 use crate::dial::{Door, InProcess, Line, Stream, Transport, Web};
 use crate::speaker::{House, Speaker, plain};
 
@@ -66,6 +67,7 @@ impl Traveller {
 async fn a_session_hops_between_transports_and_loses_nothing() {
     let house = House::start(Web, Encoding::Protobuf, plain()).await;
     let (stream, local) = (Stream.open(&house.server).await, InProcess.open(&house.server).await);
+    let datagrams = Datagrams.open(&house.server).await;
     let mut ann = house.member("square").await;
     // The traveller's first connection, by WebSocket.
     let mut speaker = house.dial().await;
@@ -83,7 +85,7 @@ async fn a_session_hops_between_transports_and_loses_nothing() {
     drop(speaker);
 
     let mut said = 0;
-    for round in 0..9 {
+    for round in 0..12 {
         for _ in 0..5 {
             ann.tell(format!("word {said}"), false).await;
             said += 1;
@@ -91,9 +93,10 @@ async fn a_session_hops_between_transports_and_loses_nothing() {
         // On its way between two transports: these are waiting for it.
         ann.assert_plays_until_quiet().await;
         let word = format!("from {round}");
-        match round % 3 {
+        match round % 4 {
             0 => traveller.ride(stream.dial(Encoding::Protobuf).await, &word, said).await,
-            1 => traveller.ride(local.dial(Encoding::Protobuf).await, &word, said).await,
+            1 => traveller.ride(datagrams.dial(Encoding::Protobuf).await, &word, said).await,
+            2 => traveller.ride(local.dial(Encoding::Protobuf).await, &word, said).await,
             _ => traveller.ride(house.dial().await.line, &word, said).await,
         }
     }

@@ -3,6 +3,7 @@
 //! implementation of [`dial::Transport`] and a line here.
 
 mod cases;
+mod datagrams;
 mod dial;
 mod hop;
 mod speaker;
@@ -27,6 +28,7 @@ macro_rules! for_every_transport {
     ($($case:ident,)*) => {
         contract!(websocket, crate::dial::Web, $($case,)*);
         contract!(tcp, crate::dial::Stream, $($case,)*);
+        contract!(enet, crate::datagrams::Datagrams, $($case,)*);
         contract!(local, crate::dial::InProcess, $($case,)*);
     };
 }

@@ -3,7 +3,9 @@
 //! carries the number of rows and the sum of their fingerprints, so that a row that is missing, stale,
 //! too many or in another's place is seen as well as one that is changed.
 
-use rejoin_core::id::{GameId, HostId, OwnerEpoch, PlayerId, QueueId, Revision, SessionId, ZoneId};
+use rejoin_core::id::{
+    AccountId, GameId, HostId, OwnerEpoch, PlayerId, QueueId, Revision, SessionId, ZoneId,
+};
 use rejoin_core::scope::ScopeId;
 
 use crate::print::{self, Print};
@@ -25,6 +27,7 @@ pub(super) fn scope_bytes(scope: ScopeId) -> Vec<u8> {
         ScopeId::Game(GameId(id)) => with(5, &id),
         ScopeId::Host(HostId(id)) => with(6, &id),
         ScopeId::Queue(QueueId(id)) => with(7, &id),
+        ScopeId::Account(AccountId(id)) => with(8, &id),
     }
 }
 
@@ -42,6 +45,7 @@ pub(super) fn split(key: &[u8]) -> Option<(ScopeId, &[u8])> {
         5 => wide().map(|(id, rest)| (ScopeId::Game(GameId(id)), rest)),
         6 => wide().map(|(id, rest)| (ScopeId::Host(HostId(id)), rest)),
         7 => wide().map(|(id, rest)| (ScopeId::Queue(QueueId(id)), rest)),
+        8 => wide().map(|(id, rest)| (ScopeId::Account(AccountId(id)), rest)),
         _ => None,
     }
 }

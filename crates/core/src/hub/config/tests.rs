@@ -17,6 +17,9 @@ fn the_defaults_of_a_hub_are_those_that_are_written_down() {
         anonymous,
         duplicates,
         admission,
+        accounts,
+        account_limit,
+        accounts_max,
         end_on_retired_token,
         hold,
         handshake,
@@ -54,6 +57,11 @@ fn the_defaults_of_a_hub_are_those_that_are_written_down() {
         Admission::Open => "open".to_owned(),
         Admission::Ask(deadline) => format!("ask {}", ms(deadline)),
     };
+    let accounts = match accounts {
+        AccountPolicy::Off => "off",
+        AccountPolicy::Optional => "optional",
+        AccountPolicy::Required => "required",
+    };
     let Hold::Timed(hold) = hold else { panic!("the default hold is timed") };
     assert!(kinds.is_empty(), "kinds of zone are the game's");
     let rows = [
@@ -63,6 +71,9 @@ fn the_defaults_of_a_hub_are_those_that_are_written_down() {
         ("anonymous", anonymous.to_string()),
         ("duplicates", duplicates),
         ("admission", admission),
+        ("accounts", accounts.to_owned()),
+        ("account_limit_ms", ms(account_limit)),
+        ("accounts_max", accounts_max.to_string()),
         ("end_on_retired_token", end_on_retired_token.to_string()),
         ("hold_ms", ms(hold)),
         ("handshake_ms", ms(handshake)),

@@ -1,9 +1,11 @@
-//! The tables `[tcp]` and `[tls]`: a door for byte streams, and what encrypts all of them.
+//! The tables `[tcp]`, `[enet]` and `[tls]`: doors for byte streams and for datagrams, and what encrypts
+//! the doors.
 
 use std::fmt;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use rejoin::server::EnetConfig;
 use serde::Deserialize;
 
 #[derive(Deserialize, Clone, PartialEq, Debug, Default)]
@@ -19,6 +21,31 @@ pub(super) struct TcpFile {
 pub(crate) struct TcpSettings {
     pub(crate) listen: SocketAddr,
     pub(crate) proxy_header: bool,
+}
+
+#[derive(Deserialize, Clone, PartialEq, Debug, Default)]
+#[serde(deny_unknown_fields)]
+pub(super) struct EnetFile {
+    pub(super) listen: Option<OneOrMore>,
+    /// Whether peers are let in that know nothing of cookies.
+    pub(super) stock: Option<bool>,
+    pub(super) peers_max: Option<usize>,
+}
+
+/// A port of ENet has room for 4,095 peers; who wants more opens several.
+#[derive(Deserialize, Clone, PartialEq, Debug)]
+#[serde(untagged)]
+pub(super) enum OneOrMore {
+    One(SocketAddr),
+    More(Vec<SocketAddr>),
+}
+
+/// The doors for datagrams.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct EnetSettings {
+    /// None: there is no such door.
+    pub(crate) listen: Vec<SocketAddr>,
+    pub(crate) config: EnetConfig,
 }
 
 #[derive(Deserialize, Clone, PartialEq, Debug)]
@@ -46,6 +73,28 @@ impl TcpFile {
     }
 }
 
+impl EnetFile {
+    pub(super) fn settings(&self, asked: Option<&[SocketAddr]>) -> Result<EnetSettings, String> {
+        let listen = match (asked, &self.listen) {
+            (Some(asked), _) => asked.to_vec(),
+            (None, Some(OneOrMore::One(listen))) => vec![*listen],
+            (None, Some(OneOrMore::More(listen))) => listen.clone(),
+            (None, None) => Vec::new(),
+        };
+        let default = EnetConfig::default();
+        let peers_max = self.peers_max.unwrap_or(default.peers_max);
+        if peers_max == 0 || peers_max > EnetConfig::PEERS_MAX {
+            return Err(format!(
+                "[enet] peers_max is {peers_max}: a port has room for 1 to {}; list several ports in \
+                 listen for more",
+                EnetConfig::PEERS_MAX
+            ));
+        }
+        let stock = self.stock.unwrap_or(default.stock);
+        Ok(EnetSettings { listen, config: EnetConfig { stock, peers_max } })
+    }
+}
+
 pub(super) fn tls(file: Option<TlsFile>, development: bool) -> TlsSettings {
     match file {
         _ if development => TlsSettings::Development,
@@ -56,11 +105,17 @@ pub(super) fn tls(file: Option<TlsFile>, development: bool) -> TlsSettings {
 
 pub(super) fn show(
     tcp: Option<TcpSettings>,
+    enet: &EnetSettings,
     tls: &TlsSettings,
     f: &mut fmt::Formatter<'_>,
 ) -> fmt::Result {
     if let Some(TcpSettings { listen, proxy_header }) = tcp {
         writeln!(f, "\n[tcp]\nlisten = \"{listen}\"\nproxy_header = {proxy_header}")?;
+    }
+    if !enet.listen.is_empty() {
+        let listen: Vec<_> = enet.listen.iter().map(ToString::to_string).collect();
+        let EnetConfig { stock, peers_max } = enet.config;
+        writeln!(f, "\n[enet]\nlisten = {listen:?}\nstock = {stock}\npeers_max = {peers_max}")?;
     }
     match tls {
         TlsSettings::Off => Ok(()),

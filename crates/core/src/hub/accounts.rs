@@ -1,0 +1,351 @@
+//! Accounts at the hub: a login that proves one, and keys that belong to one. Passwords and foreign tokens are looked at by the driver; here is what follows. Whether a
+//! player may come in is read in the same step that makes a session live, on every login and resume.
+
+use bytes::Bytes;
+use rejoin_wire::v1::CloseCode;
+
+use super::commit::After;
+use super::config::AccountPolicy;
+use super::connection::{Claim, Phase};
+use super::deadline::Alarm;
+use super::{Hub, HubOutput};
+use crate::account::{Account, Change, Holder, Link, Name, Refusal, Role, Step};
+use crate::event::EndCause;
+use crate::id::{AccountId, ConnectionId, PlayerId};
+use crate::mark::{Mark, hit};
+use crate::session::Identity;
+use crate::time::{Time, millis_u32};
+
+/// What a login has proven beside its key, as the driver found it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum AccountProof {
+    /// Nothing: what came along is the game's business.
+    None,
+    /// A password that is wrong, of an account that may not be; or a token that is not good.
+    Wrong,
+    /// Nobody had the time to look.
+    Busy,
+    /// It is meant for an account and cannot be read; why, for whoever writes the client.
+    Unreadable(&'static str),
+    /// The password of an account.
+    Password {
+        /// Which account.
+        account: AccountId,
+        /// The version of the account whose password it was.
+        version: u32,
+        /// What becomes of the key.
+        link: Option<Link>,
+        /// What the client sends to the game.
+        payload: Bytes,
+    },
+    /// A token of another service.
+    Token {
+        /// The service.
+        issuer: String,
+        /// Whom it is about.
+        subject: String,
+        /// Make an account if there is none.
+        create: bool,
+        /// What becomes of the key.
+        link: Option<Link>,
+        /// What the client sends to the game.
+        payload: Bytes,
+    },
+}
+
+/// What waits for the commit of an account.
+#[derive(Debug)]
+pub(crate) enum AfterAccount {
+    /// Go on with the login of this connection.
+    Login(ConnectionId),
+    /// Answer the command.
+    Answer(u64),
+    /// End the player's sessions, then answer.
+    End(u64, EndCause),
+    /// Give the sessions the permissions of the role, then answer.
+    Role(u64),
+    /// End the player's sessions and delete the account; the answer, if somebody asked, comes then.
+    Forget(Option<u64>),
+    /// It is deleted.
+    Forgotten(Option<u64>),
+}
+
+impl Hub {
+    /// The account of this name, for whoever looks at a password.
+    #[must_use]
+    pub fn account_named(&self, name: &Name) -> Option<(AccountId, &Account)> {
+        self.book.of_name(name)
+    }
+
+    /// Accounts that cannot be read, and why. Nobody is let in by their names.
+    #[must_use]
+    pub fn damaged_accounts(&self) -> &[(AccountId, String)] {
+        &self.damaged_accounts
+    }
+
+    /// The key or secret of a login has proven itself: which account does it speak for?
+    pub(crate) fn identified(&mut self, now: Time, id: ConnectionId, mut claim: Claim) {
+        claim.account = self.book.of_key(claim.credential).map(|(account, _)| account);
+        let payload = claim.hello.admission.clone();
+        if self.config.accounts == AccountPolicy::Off || payload.is_empty() {
+            return self.unproven(now, id, claim);
+        }
+        let Some(connection) = self.connections.get_mut(&id) else { return };
+        connection.phase = Phase::Proving(Box::new(claim));
+        self.alarms.set(now, self.config.account_limit, Alarm::Admission(id));
+        self.push(HubOutput::CheckAccount { connection: id, payload });
+    }
+
+    /// A login without a password or a token: by a key of an account, or as a guest.
+    fn unproven(&mut self, now: Time, id: ConnectionId, mut claim: Claim) {
+        let is_required = self.config.accounts == AccountPolicy::Required;
+        match claim.account.and_then(|account| self.book.get(account)) {
+            Some(account) => claim.player = account.player,
+            None if self.book.of_player(claim.credential).is_some() => {
+                // Once the account's own, and not any more.
+                hit(Mark::CredentialRefused);
+                self.count_failure(now, id);
+                return self.refuse(id, CloseCode::Credential, "unknown or wrong");
+            }
+            None if is_required => {
+                hit(Mark::IdentityOff);
+                return self.refuse(id, CloseCode::IdentityOff, "only accounts are let in here");
+            }
+            None if claim.identity == Identity::Anonymous && !self.config.anonymous => {
+                hit(Mark::IdentityOff);
+                let text = "this kind of identity is not taken here";
+                return self.refuse(id, CloseCode::IdentityOff, text);
+            }
+            None => {}
+        }
+        self.ask_admission(now, id, claim);
+    }
+
+    pub(crate) fn account_proof(&mut self, now: Time, id: ConnectionId, proof: AccountProof) {
+        let Some(connection) = self.connections.get_mut(&id) else { return };
+        let phase = std::mem::replace(&mut connection.phase, Phase::AwaitingHello);
+        let Phase::Proving(mut claim) = phase else {
+            connection.phase = phase;
+            return hit(Mark::StaleIgnored);
+        };
+        let (account, change, payload) = match proof {
+            AccountProof::None => return self.unproven(now, id, *claim),
+            AccountProof::Wrong => return self.wrong_credential(now, id),
+            AccountProof::Unreadable(why) => {
+                return self.refuse(id, CloseCode::AdmissionRefused, why);
+            }
+            AccountProof::Busy => {
+                let wait = millis_u32(self.config.retry_after);
+                let text = "too many logins at once; come again";
+                return self.refuse_until(id, CloseCode::Full, text, wait);
+            }
+            AccountProof::Password { account, version, link, payload } => {
+                let known = self.book.get(account);
+                if known.is_none_or(|known| known.version != version) {
+                    return self.wrong_credential(now, id);
+                }
+                (account, Change::Use(link.map(|link| (claim.credential, link))), payload)
+            }
+            AccountProof::Token { issuer, subject, create, link, payload } => {
+                let account = AccountId::of_subject(&issuer, &subject);
+                let link = link.map(|link| (claim.credential, link));
+                let change = match self.book.get(account) {
+                    Some(_) => Change::Use(link),
+                    None if create => {
+                        let holder = Holder::Subject { issuer, subject };
+                        Change::Create(Box::new(self.first_login(now, holder, link)))
+                    }
+                    None => return self.wrong_credential(now, id),
+                };
+                (account, change, payload)
+            }
+        };
+        let is_linked = matches!(&change, Change::Use(Some(_)))
+            || matches!(&change, Change::Create(new) if !new.keys.is_empty());
+        if is_linked && claim.identity == Identity::Anonymous {
+            let text = "an anonymous player has no key that could be linked";
+            return self.refuse(id, CloseCode::AdmissionRefused, text);
+        }
+        match self.book.preview(account, &change) {
+            Ok(next) => {
+                claim.player = next.as_ref().map_or(claim.player, |next| next.player);
+                claim.account = Some(account);
+                // A change that changes nothing is not written.
+                claim.change = (next.as_ref() != self.book.get(account)).then_some(change);
+                claim.payload = Some(payload);
+                self.ask_admission(now, id, *claim);
+            }
+            Err(refusal) => self.refuse_account(id, refusal),
+        }
+    }
+
+    /// An account that begins with its first login.
+    pub(crate) fn first_login(
+        &mut self,
+        now: Time,
+        holder: Holder,
+        link: Option<(PlayerId, Link)>,
+    ) -> Account {
+        let player = match link {
+            Some((key, Link::Bring)) => key,
+            _ => PlayerId(self.chance.bytes()),
+        };
+        Account {
+            holder,
+            password: None,
+            version: 0,
+            role: Role::Player,
+            locked: false,
+            leaving: false,
+            player,
+            used: true,
+            keys: link.map(|(key, _)| key).into_iter().collect(),
+            created: self.wall(now),
+        }
+    }
+
+    /// So many more sessions of an account that is being deleted have ended.
+    pub(crate) fn forget_account(&mut self, now: Time, id: AccountId, ended: usize) {
+        let Some((left, ticket)) = self.forgetting.get_mut(&id) else { return };
+        *left = left.saturating_sub(ended);
+        if *left == 0 {
+            let ticket = *ticket;
+            self.forgetting.remove(&id);
+            self.change_account(now, id, Change::Forget, AfterAccount::Forgotten(ticket));
+        }
+    }
+
+    /// One answer for unknown and wrong; after too many of them only to wait.
+    pub(crate) fn wrong_credential(&mut self, now: Time, id: ConnectionId) {
+        hit(Mark::CredentialRefused);
+        match self.count_failure(now, id) {
+            None => self.refuse(id, CloseCode::Credential, "unknown or wrong"),
+            Some(wait) => self.failed_too_often(now, id, wait),
+        }
+    }
+
+    fn refuse_account(&mut self, id: ConnectionId, refusal: Refusal) {
+        let code = match refusal {
+            Refusal::Full | Refusal::Busy => CloseCode::Full,
+            _ => CloseCode::AdmissionRefused,
+        };
+        self.refuse(id, code, &refusal.to_string());
+    }
+
+    /// The login needs a change of its account: it goes on once that is committed.
+    pub(crate) fn settle_account(&mut self, now: Time, id: ConnectionId, mut claim: Claim) {
+        let change = claim.account.zip(claim.change.take());
+        let Some((account, change)) = change else { return self.decide_claim(now, id, claim) };
+        let Some(connection) = self.connections.get_mut(&id) else { return };
+        connection.phase = Phase::Verifying(Box::new(claim));
+        self.change_account(now, account, change, AfterAccount::Login(id));
+    }
+
+    /// Why this claim is not let in, if it is not.
+    pub(crate) fn barred(&self, now: Time, claim: &Claim) -> Option<(CloseCode, String)> {
+        let account = match claim.account {
+            Some(id) => self.book.get(id),
+            None => self.book.of_player(claim.player).map(|(_, account)| account),
+        };
+        // The player of an account is not let in as the guest that it could bring.
+        let of_account = account.map(|account| account.player);
+        for player in [claim.player, claim.credential].into_iter().chain(of_account) {
+            if self.is_banned(now, player) {
+                let reason = self.players.get(&player).map_or("", |known| &known.ban_reason);
+                let colon = if reason.is_empty() { "" } else { ": " };
+                return Some((CloseCode::Banned, format!("this player is banned{colon}{reason}")));
+            }
+        }
+        let is_settled = claim.account.is_some() && claim.change.is_none();
+        match account {
+            Some(account) if account.locked => {
+                Some((CloseCode::Locked, "this account is locked".to_owned()))
+            }
+            Some(account) if is_settled && account.player != claim.player => {
+                Some((CloseCode::NotReady, "the account has just changed; come again".to_owned()))
+            }
+            // It was deleted meanwhile.
+            None if is_settled => Some((CloseCode::Credential, "unknown or wrong".to_owned())),
+            _ => None,
+        }
+    }
+
+    /// The permissions of a player's sessions, where an account decides them.
+    pub(crate) fn permissions_of(&self, player: PlayerId) -> Option<u32> {
+        self.book.of_player(player).map(|(_, account)| account.role.permissions())
+    }
+
+    pub(crate) fn change_account(
+        &mut self,
+        now: Time,
+        id: AccountId,
+        change: Change,
+        then: AfterAccount,
+    ) {
+        let step = self.book.ask(id, change, then);
+        self.take_step(now, step);
+    }
+
+    pub(crate) fn account_committed(
+        &mut self,
+        now: Time,
+        id: AccountId,
+        revision: crate::id::Revision,
+    ) {
+        for step in self.book.committed(id, revision) {
+            self.take_step(now, step);
+        }
+    }
+
+    fn take_step(&mut self, now: Time, step: Step<AfterAccount>) {
+        match step {
+            Step::Waits => {}
+            Step::Commit(batch) => self.push(HubOutput::Commit(batch)),
+            Step::Done(id, then) => self.account_changed(now, id, then),
+            Step::Refused(refusal, then) => match then {
+                AfterAccount::Login(connection) => self.refuse_account(connection, refusal),
+                AfterAccount::Answer(ticket)
+                | AfterAccount::End(ticket, _)
+                | AfterAccount::Role(ticket)
+                | AfterAccount::Forget(Some(ticket))
+                | AfterAccount::Forgotten(Some(ticket)) => self.not_done(ticket, refusal),
+                AfterAccount::Forget(None) | AfterAccount::Forgotten(None) => {}
+            },
+        }
+    }
+
+    fn account_changed(&mut self, now: Time, id: AccountId, then: AfterAccount) {
+        let player = self.book.get(id).map(|account| account.player);
+        match then {
+            AfterAccount::Login(connection) => self.decide(now, connection),
+            AfterAccount::Answer(ticket) => self.done(ticket),
+            AfterAccount::End(ticket, cause) => {
+                self.end_player(now, player, cause);
+                self.done(ticket);
+            }
+            AfterAccount::Role(ticket) => {
+                let sessions = player.map(|player| self.sessions_of(player)).unwrap_or_default();
+                let permissions = player.and_then(|player| self.permissions_of(player));
+                for session in sessions {
+                    if let Some(known) = self.sessions.get_mut(&session) {
+                        known.permissions = permissions.unwrap_or(known.permissions);
+                        self.touch(session);
+                    }
+                }
+                self.done(ticket);
+            }
+            AfterAccount::Forget(ticket) => {
+                // The account goes last: without it, a session that is left could be returned to.
+                let sessions = player.map(|player| self.sessions_of(player)).unwrap_or_default();
+                self.end_player(now, player, EndCause::Kicked);
+                if let Some(player) = player {
+                    self.forget_guest(player);
+                }
+                self.forgetting.insert(id, (sessions.len(), ticket));
+                sessions.iter().for_each(|session| self.after(*session, After::Ended(id)));
+                self.forget_account(now, id, 0);
+            }
+            AfterAccount::Forgotten(ticket) => ticket.into_iter().for_each(|t| self.done(t)),
+        }
+    }
+}

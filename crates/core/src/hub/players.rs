@@ -1,0 +1,258 @@
+//! What operators do with players, with an account or without: each command is answered once what it
+//! asks for is committed, and what it ends is ended by then.
+
+use std::collections::BTreeSet;
+use std::ops::Bound::{Excluded, Unbounded};
+
+use super::accounts::AfterAccount;
+use super::commit::AfterPlayer;
+use super::{Answer, Hub, HubOutput};
+use crate::account::{Account, Change, Holder, Name, Refusal, Role};
+use crate::event::EndCause;
+use crate::id::{AccountId, PlayerId, SessionId};
+use crate::time::{Time, WallTime};
+
+/// A player, as people name one.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Whom {
+    /// By the name of an account.
+    Name(Name),
+    /// By the player's id.
+    Player(PlayerId),
+}
+
+/// What operators do with players.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum PlayerCommand {
+    /// Make an account.
+    Add {
+        /// Its name.
+        name: Name,
+        /// What it may do.
+        role: Role,
+        /// The hash of its password; none: nobody can log in by password yet.
+        password: Option<PasswordHash>,
+    },
+    /// Give an account another password. Its sessions end, and keys have to be linked again.
+    SetPassword(Whom, PasswordHash),
+    /// Let nobody in, and end the sessions; or let them in again.
+    Lock(Whom, bool),
+    /// Say what an account may do.
+    SetRole(Whom, Role),
+    /// Keep a player out until then, for this reason, and end the sessions.
+    Ban(Whom, WallTime, String),
+    /// Let a player in again.
+    Unban(Whom),
+    /// Delete an account, and what is kept of a guest. A ban stays until it ends.
+    Delete(Whom),
+}
+
+/// The hash of a password.
+#[derive(Clone, PartialEq, Eq)]
+pub struct PasswordHash(pub String);
+
+/// Not shown.
+impl std::fmt::Debug for PasswordHash {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("PasswordHash")
+    }
+}
+
+/// A player as operators may see it.
+#[derive(Clone, PartialEq, Debug)]
+pub struct PlayerView {
+    /// Who.
+    pub player: PlayerId,
+    /// The account; none for a guest.
+    pub account: Option<Account>,
+    /// Until when it is banned, and why.
+    pub ban: Option<(WallTime, String)>,
+    /// A guest secret is kept, as a hash.
+    pub has_secret: bool,
+    /// What is kept of it is damaged, and it is not let in.
+    pub damaged: bool,
+    /// The sessions that it has.
+    pub sessions: Vec<SessionId>,
+}
+
+impl Hub {
+    pub(crate) fn end_player(&mut self, now: Time, player: Option<PlayerId>, cause: EndCause) {
+        for session in player.map(|player| self.sessions_of(player)).unwrap_or_default() {
+            self.end(now, session, cause);
+        }
+    }
+
+    /// Forgets what is kept of a player beside its account, but for a ban.
+    pub(crate) fn forget_guest(&mut self, player: PlayerId) {
+        let Some(known) = self.players.get_mut(&player) else { return };
+        known.secret = None;
+        self.commit_player(player, AfterPlayer::Forgotten { ticket: None });
+    }
+
+    pub(crate) fn done(&mut self, ticket: u64) {
+        self.push(HubOutput::Answer { ticket, answer: Answer::Done });
+    }
+
+    pub(crate) fn not_done(&mut self, ticket: u64, refusal: Refusal) {
+        self.push(HubOutput::Answer { ticket, answer: Answer::PlayerRefused(refusal) });
+    }
+
+    /// After a start: whoever may not be here any more is not, and what was being deleted is.
+    pub(crate) fn bar_again(&mut self, now: Time) {
+        if self.players_only {
+            return;
+        }
+        let leaving = self.book.after(None).filter(|(_, account)| account.leaving);
+        let leaving: Vec<AccountId> = leaving.map(|(id, _)| id).collect();
+        for id in leaving {
+            self.change_account(now, id, Change::Retire, AfterAccount::Forget(None));
+        }
+        let players: BTreeSet<PlayerId> =
+            self.by_player.iter().map(|(player, _)| *player).collect();
+        for player in players {
+            let is_locked = self.book.of_player(player).is_some_and(|(_, one)| one.locked);
+            let cause = match self.is_banned(now, player) {
+                true => EndCause::Banned,
+                false if is_locked => EndCause::Locked,
+                false => continue,
+            };
+            self.end_player(now, Some(player), cause);
+        }
+    }
+
+    pub(crate) fn player_command(&mut self, now: Time, ticket: u64, command: PlayerCommand) {
+        let (whom, change, then) = match command {
+            PlayerCommand::Add { name, role, password } => {
+                return self.add_account(now, ticket, name, role, password);
+            }
+            PlayerCommand::Ban(whom, until, reason) => {
+                return self.set_ban(&whom, ticket, Some((until, reason)));
+            }
+            PlayerCommand::Unban(whom) => return self.set_ban(&whom, ticket, None),
+            PlayerCommand::Delete(whom) => match self.account_of(&whom) {
+                Err(Refusal::Guest) => return self.delete_guest(now, &whom, ticket),
+                // The next start ends its sessions and deletes it.
+                _ if self.players_only => (whom, Change::Retire, AfterAccount::Answer(ticket)),
+                _ => (whom, Change::Retire, AfterAccount::Forget(Some(ticket))),
+            },
+            PlayerCommand::SetPassword(whom, PasswordHash(hash)) => {
+                let then = AfterAccount::End(ticket, EndCause::Kicked);
+                (whom, Change::Password(hash), then)
+            }
+            PlayerCommand::Lock(whom, true) => {
+                (whom, Change::Lock(true), AfterAccount::End(ticket, EndCause::Locked))
+            }
+            PlayerCommand::Lock(whom, false) => {
+                (whom, Change::Lock(false), AfterAccount::Answer(ticket))
+            }
+            PlayerCommand::SetRole(whom, role) => {
+                (whom, Change::SetRole(role), AfterAccount::Role(ticket))
+            }
+        };
+        match self.account_of(&whom) {
+            Ok(id) => self.change_account(now, id, change, then),
+            Err(refusal) => self.not_done(ticket, refusal),
+        }
+    }
+
+    fn add_account(
+        &mut self,
+        now: Time,
+        ticket: u64,
+        name: Name,
+        role: Role,
+        password: Option<PasswordHash>,
+    ) {
+        let holder = Holder::Name(name);
+        let id = holder.id();
+        let mut account = self.first_login(now, holder, None);
+        account.used = false;
+        account.role = role;
+        account.password = password.map(|PasswordHash(hash)| hash);
+        let change = Change::Create(Box::new(account));
+        self.change_account(now, id, change, AfterAccount::Answer(ticket));
+    }
+
+    fn set_ban(&mut self, whom: &Whom, ticket: u64, ban: Option<(WallTime, String)>) {
+        let Some(player) = self.player_of(whom) else {
+            return self.not_done(ticket, Refusal::Unknown);
+        };
+        let known = self.players.entry(player).or_default();
+        (known.banned_until, known.ban_reason) = match ban {
+            Some((until, reason)) => (Some(until), reason),
+            None => (None, String::new()),
+        };
+        self.commit_player(player, AfterPlayer::Banned { ticket });
+    }
+
+    fn delete_guest(&mut self, now: Time, whom: &Whom, ticket: u64) {
+        let Some(player) = self.player_of(whom) else {
+            return self.not_done(ticket, Refusal::Unknown);
+        };
+        if self.players_only {
+            return self.not_done(ticket, Refusal::SessionsElsewhere);
+        }
+        self.end_player(now, Some(player), EndCause::Kicked);
+        let Some(known) = self.players.get_mut(&player) else { return self.done(ticket) };
+        known.secret = None;
+        self.commit_player(player, AfterPlayer::Forgotten { ticket: Some(ticket) });
+    }
+
+    fn account_of(&self, whom: &Whom) -> Result<AccountId, Refusal> {
+        match whom {
+            Whom::Name(name) => self.book.of_name(name).map(|(id, _)| id).ok_or(Refusal::Unknown),
+            Whom::Player(player) => match self.book.of_player(*player) {
+                Some((id, _)) => Ok(id),
+                None if self.is_known(*player) => Err(Refusal::Guest),
+                None => Err(Refusal::Unknown),
+            },
+        }
+    }
+
+    /// A ban may be meant for somebody who has not been here yet.
+    fn player_of(&self, whom: &Whom) -> Option<PlayerId> {
+        match whom {
+            Whom::Name(name) => self.book.of_name(name).map(|(_, account)| account.player),
+            Whom::Player(player) => Some(*player),
+        }
+    }
+
+    fn is_known(&self, player: PlayerId) -> bool {
+        self.players.contains_key(&player)
+            || self.quarantined.contains(&player)
+            || !self.sessions_of(player).is_empty()
+    }
+
+    /// One player as operators may see it.
+    #[must_use]
+    pub fn player(&self, whom: &Whom) -> Option<PlayerView> {
+        let player = self.player_of(whom)?;
+        let account = self.book.of_player(player).map(|(_, account)| account.clone());
+        if account.is_none() && !self.is_known(player) {
+            return None;
+        }
+        let known = self.players.get(&player);
+        let ban = known.and_then(|known| Some((known.banned_until?, known.ban_reason.clone())));
+        Some(PlayerView {
+            player,
+            account,
+            ban,
+            has_secret: known.is_some_and(|known| known.secret.is_some()),
+            damaged: self.quarantined.contains(&player),
+            sessions: self.sessions_of(player),
+        })
+    }
+
+    /// Players of whom something is kept, in the order of their ids: those with an account and those
+    /// who are banned; guests are not listed otherwise.
+    #[must_use]
+    pub fn players_after(&self, player: Option<PlayerId>, most: usize) -> Vec<PlayerView> {
+        let above = (player.map_or(Unbounded, Excluded), Unbounded);
+        let banned = self.players.range(above).filter(|(_, known)| known.banned_until.is_some());
+        let banned = banned.map(|(player, _)| *player).take(most);
+        let accounts = self.book.after(player).map(|(_, account)| account.player).take(most);
+        let all: BTreeSet<PlayerId> = banned.chain(accounts).collect();
+        let some = all.into_iter().take(most);
+        some.filter_map(|player| self.player(&Whom::Player(player))).collect()
+    }
+}

@@ -1,0 +1,81 @@
+//! ENet as a transport: reliable and unreliable messages in datagrams, one frame each, always protobuf.
+//! Everything that must arrive is on one reliable channel; `Loose` frames may be lost.
+//!
+//! ENet itself gives a slot and several answers to any datagram that asks for it, whoever's address
+//! stands on it. So it does not see the socket: `door` looks at every datagram first.
+
+mod cookie;
+mod door;
+mod guest;
+mod keeper;
+mod line;
+mod window;
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tokio::net::UdpSocket;
+
+use self::door::Door;
+use self::keeper::Keeper;
+use crate::server::Server;
+
+/// How a door for ENet is kept.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct EnetConfig {
+    /// Let peers in that know nothing of cookies. Somebody may then take slots in another's name, as
+    /// many as that address may have, for a few seconds each.
+    pub stock: bool,
+    /// Peers at a time on one port; ENet has numbers for 4,095.
+    pub peers_max: usize,
+}
+
+impl EnetConfig {
+    /// ENet has no numbers for more.
+    pub const PEERS_MAX: usize = 4_095;
+}
+
+impl Default for EnetConfig {
+    fn default() -> Self {
+        Self { stock: false, peers_max: Self::PEERS_MAX }
+    }
+}
+
+/// How long a door rests that could not be opened.
+const REST: Duration = Duration::from_secs(1);
+
+impl Server {
+    /// Accepts players by ENet on a socket until the server stops and the last of them is gone.
+    pub async fn listen_enet(&self, socket: UdpSocket, config: EnetConfig) {
+        let socket = Arc::new(socket);
+        let config =
+            EnetConfig { peers_max: config.peers_max.clamp(1, EnetConfig::PEERS_MAX), ..config };
+        loop {
+            let keeper = match self.open_enet(&socket, config) {
+                Ok(keeper) => keeper,
+                Err(error) => {
+                    tracing::error!(%error, "no players by ENet for now");
+                    tokio::time::sleep(REST).await;
+                    continue;
+                }
+            };
+            match tokio::spawn(keeper.run()).await {
+                Ok(()) => return,
+                Err(error) if error.is_cancelled() => return,
+                Err(error) => {
+                    // Sessions are held; their clients come back to the same port.
+                    tracing::error!(%error, "ENet has panicked and starts again");
+                    tokio::time::sleep(REST).await;
+                }
+            }
+        }
+    }
+
+    fn open_enet(&self, socket: &Arc<UdpSocket>, config: EnetConfig) -> Result<Keeper, String> {
+        let (mut key, mut chance) = ([0; 32], [0; 8]);
+        let filled = getrandom::fill(&mut key).and_then(|()| getrandom::fill(&mut chance));
+        filled.map_err(|error| format!("the system gives no randomness: {error}"))?;
+        let door = Door::new(socket.clone(), self.clone(), config, key, Instant::now());
+        Keeper::new(door, socket.clone(), self.clone(), config.peers_max, chance)
+    }
+}

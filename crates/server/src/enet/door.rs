@@ -1,0 +1,209 @@
+//! The socket as ENet sees it: every datagram passes here first. Questions for a cookie are answered and
+//! forgotten; a connect is let in with a cookie, or, for peers that know nothing of cookies, if that was
+//! allowed; anything else only from an address that was let in.
+
+use std::collections::HashMap;
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use rejoin_wire::DecodeError;
+use rejoin_wire::enet::datagram::Datagram;
+use rejoin_wire::enet::{self, Asked};
+use rusty_enet::{MTU_MAX, PacketReceived, Socket};
+use tokio::net::UdpSocket;
+
+use super::EnetConfig;
+use super::cookie::Cookies;
+use super::guest::Guest;
+use crate::server::Server;
+
+/// Datagrams that are read in one turn; others have theirs in between.
+const TURN_MAX: usize = 512;
+/// Peers without a cookie that may be on their way in at a time: each has a slot that somebody may have
+/// taken in another's name.
+const STRANGERS_MAX: usize = 256;
+/// How long somebody may be on its way in.
+const ARRIVAL: Duration = Duration::from_secs(5);
+
+/// The socket and everybody behind it.
+pub(super) struct Door {
+    socket: Arc<UdpSocket>,
+    server: Server,
+    config: EnetConfig,
+    frame_bytes_max: usize,
+    cookies: Cookies,
+    guests: HashMap<SocketAddr, Guest>,
+    strangers: usize,
+    /// Datagrams that may still be read in this turn.
+    turn: usize,
+    /// Who broke the rules, and how.
+    pub(super) broken: Vec<(SocketAddr, DecodeError)>,
+    /// Who came again from the same port, with proof: its old connection is over.
+    pub(super) replaced: Vec<SocketAddr>,
+    pub(super) is_stopping: bool,
+}
+
+impl Door {
+    pub(super) fn new(
+        socket: Arc<UdpSocket>,
+        server: Server,
+        config: EnetConfig,
+        key: [u8; 32],
+        now: Instant,
+    ) -> Self {
+        let frame_bytes_max = server.0.limits.client_frame_bytes(rejoin_wire::Encoding::Protobuf);
+        Self {
+            socket,
+            server,
+            config,
+            frame_bytes_max,
+            cookies: Cookies::new(key, now),
+            guests: HashMap::new(),
+            strangers: 0,
+            turn: 0,
+            broken: Vec::new(),
+            replaced: Vec::new(),
+            is_stopping: false,
+        }
+    }
+
+    /// A new turn. True: the last one ended before everything was read.
+    pub(super) fn next_turn(&mut self) -> bool {
+        std::mem::replace(&mut self.turn, TURN_MAX) == 0
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.guests.is_empty()
+    }
+
+    pub(super) fn guest(&mut self, address: &SocketAddr) -> Option<&mut Guest> {
+        self.guests.get_mut(address)
+    }
+
+    /// Nobody is there any more.
+    pub(super) fn forget(&mut self, address: &SocketAddr) {
+        self.guests.remove(address);
+        self.count_strangers();
+    }
+
+    /// Who has been on its way in for too long.
+    pub(super) fn late(&self, now: Instant) -> Vec<SocketAddr> {
+        let is_late =
+            |guest: &Guest| !guest.is_connected && now.duration_since(guest.since) > ARRIVAL;
+        let late = self.guests.iter().filter(|(_, guest)| is_late(guest));
+        late.map(|(address, _)| *address).collect()
+    }
+
+    fn count_strangers(&mut self) {
+        if self.config.stock {
+            self.strangers = self.guests.values().filter(|guest| guest.is_stranger()).count();
+        }
+    }
+
+    /// What of a datagram ENet may see: from where in it, and how many bytes.
+    fn let_in(&mut self, bytes: &[u8], from: SocketAddr) -> Option<(usize, usize)> {
+        match Asked::read(bytes) {
+            Some(Asked::Question) => {
+                let answer = enet::answer(&self.cookies.make(from, Instant::now()));
+                let _ = self.socket.try_send_to(&answer, from);
+                None
+            }
+            Some(Asked::Connect { cookie, datagram }) => {
+                if !self.cookies.is_good(&cookie, from, Instant::now()) {
+                    return None;
+                }
+                let connect = Datagram::read(datagram)?.connect()?;
+                let is_in = self.admit(connect, from, true);
+                is_in.then_some((bytes.len() - datagram.len(), datagram.len()))
+            }
+            None => self.let_in_enet(bytes, from),
+        }
+    }
+
+    fn let_in_enet(&mut self, bytes: &[u8], from: SocketAddr) -> Option<(usize, usize)> {
+        let datagram = Datagram::read(bytes)?;
+        if datagram.is_from_stranger {
+            let connect = datagram.connect().filter(|_| self.config.stock)?;
+            if !self.admit(connect, from, false) {
+                return None;
+            }
+            self.guests.get_mut(&from)?.came(bytes.len());
+            return Some((0, bytes.len()));
+        }
+        let guest = self.guests.get_mut(&from)?;
+        guest.came(bytes.len());
+        let was_stranger = guest.is_stranger();
+        let look = guest.look(&datagram, self.frame_bytes_max);
+        let is_known = was_stranger && !guest.is_stranger();
+        self.broken.extend(look.broken.map(|error| (from, error)));
+        if is_known {
+            self.count_strangers();
+        }
+        (look.bytes > 0).then_some((0, look.bytes))
+    }
+
+    /// Whether somebody may have a slot.
+    fn admit(&mut self, connect: u32, from: SocketAddr, is_proven: bool) -> bool {
+        if let Some(guest) = self.guests.get(&from) {
+            // Said again because our answer was lost; or, with proof, somebody new on the same port.
+            if guest.connect != connect && is_proven {
+                self.replaced.push(from);
+            }
+            return guest.connect == connect;
+        }
+        let is_full = self.guests.len() >= self.config.peers_max
+            || (!is_proven && self.strangers >= STRANGERS_MAX);
+        if is_full || self.is_stopping {
+            return false;
+        }
+        let address = from.ip().to_canonical();
+        match self.server.0.gate.admit(address) {
+            Ok(place) => {
+                self.guests.insert(from, Guest::new(connect, place, is_proven, Instant::now()));
+                self.count_strangers();
+                true
+            }
+            Err(refusal) => {
+                self.server.0.sight.refused(address, &refusal);
+                false
+            }
+        }
+    }
+}
+
+impl Socket for Door {
+    type Address = SocketAddr;
+    type Error = Infallible;
+
+    fn send(&mut self, to: SocketAddr, datagram: &[u8]) -> Result<usize, Infallible> {
+        if self.guests.get_mut(&to).is_some_and(|guest| guest.may_send(datagram)) {
+            // What the system does not take now is as good as lost on the way.
+            let _ = self.socket.try_send_to(datagram, to);
+        }
+        Ok(datagram.len())
+    }
+
+    fn receive(
+        &mut self,
+        buffer: &mut [u8; MTU_MAX],
+    ) -> Result<Option<(SocketAddr, PacketReceived)>, Infallible> {
+        while self.turn > 0 {
+            let (len, from) = match self.socket.try_recv_from(buffer) {
+                Ok(read) => read,
+                Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => return Ok(None),
+                Err(_) => {
+                    self.turn -= 1;
+                    continue;
+                }
+            };
+            self.turn -= 1;
+            if let Some((start, bytes)) = self.let_in(&buffer[..len], from) {
+                buffer.copy_within(start..start + bytes, 0);
+                return Ok(Some((from, PacketReceived::Complete(bytes))));
+            }
+        }
+        Ok(None)
+    }
+}

@@ -1,0 +1,303 @@
+//! The task that owns ENet on one port: it lets ENet read and write, hands out what came, sends what
+//! connections want sent, and sees to it that whoever is gone leaves nothing. With nobody there it only
+//! waits for its socket.
+
+use std::collections::HashMap;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use rejoin_wire::Encoding;
+use rejoin_wire::enet::{CHANNELS, RELIABLE, UNRELIABLE, channel_of_server};
+use rejoin_wire::v1::CloseCode;
+use rusty_enet::{Event, Host, HostSettings, Packet, PeerID, PeerState};
+use tokio::net::UdpSocket;
+use tokio::sync::{Semaphore, mpsc, watch};
+
+use super::door::Door;
+use super::guest::Waiting;
+use super::line::{LineId, LineSink, LineSource, Order, ROOM_BYTES, farewell_number};
+use crate::metrics::Transport;
+use crate::server::Server;
+use crate::transport::{self, Heard, Peer};
+
+/// How often ENet is looked after while somebody is there: it sends again what was lost.
+const TICK: Duration = Duration::from_millis(15);
+/// How often those are looked for who are late.
+const SWEEP: Duration = Duration::from_secs(1);
+/// Orders under way to this task; connections wait with more.
+const ORDERS_MAX: usize = 1_024;
+/// Orders that are carried out in one turn.
+const ORDERS_PER_TURN: usize = 512;
+/// What ENet may keep of a peer's messages that cannot be delivered yet; one message more may begin.
+const EARLY_BYTES_MAX: usize = 96 << 10;
+/// The largest datagram: what every network carries.
+const DATAGRAM_BYTES: u16 = 1_392;
+/// Without a sign of life ENet gives a peer up between these, a little before a heartbeat would.
+const SILENCE_MS: (u32, u32) = (5_000, 10_000);
+/// ENet's own measure of tries.
+const TRIES: u32 = 32;
+
+pub(super) struct Keeper {
+    host: Host<Door>,
+    server: Server,
+    socket: Arc<UdpSocket>,
+    lines: HashMap<usize, Line>,
+    /// Connections so far.
+    last: u64,
+    orders: mpsc::Receiver<Order>,
+    /// What connections give their orders with.
+    doors: (mpsc::Sender<Order>, mpsc::UnboundedSender<LineId>),
+    ended: mpsc::UnboundedReceiver<LineId>,
+    swept_at: Instant,
+}
+
+/// One connection, seen from here.
+struct Line {
+    id: LineId,
+    address: SocketAddr,
+    incoming: mpsc::UnboundedSender<Heard>,
+    waiting: Arc<Waiting>,
+    room: Arc<Semaphore>,
+}
+
+impl Drop for Line {
+    fn drop(&mut self) {
+        // Whoever waits to send something does so for nothing.
+        self.room.close();
+    }
+}
+
+/// What ENet reports, without a hold on it.
+enum Happened {
+    Connected(usize, Option<SocketAddr>),
+    Disconnected(usize),
+    Received(usize, u8, Bytes),
+}
+
+impl Keeper {
+    /// Takes the socket over. The clock that peers see starts anywhere.
+    pub(super) fn new(
+        door: Door,
+        socket: Arc<UdpSocket>,
+        server: Server,
+        peers_max: usize,
+        chance: [u8; 8],
+    ) -> Result<Self, String> {
+        let [a, b, c, d, e, f, g, h] = chance;
+        let (start, offset) = (Instant::now(), u64::from(u32::from_be_bytes([0, a, b, c])));
+        let settings = HostSettings {
+            peer_limit: peers_max,
+            channel_limit: CHANNELS,
+            // Zero would stand for never.
+            time: Box::new(move || start.elapsed() + Duration::from_millis(offset + 1)),
+            seed: Some(u32::from_be_bytes([d ^ e, f, g, h])),
+            ..HostSettings::default()
+        };
+        let mut host = Host::new(door, settings).map_err(|error| error.to_string())?;
+        let largest = server.0.limits.server_frame_bytes(Encoding::Protobuf);
+        let set = host.set_maximum_packet_size(largest);
+        let set = set.and_then(|()| host.set_maximum_waiting_data(EARLY_BYTES_MAX));
+        set.and_then(|()| host.set_mtu(DATAGRAM_BYTES)).map_err(|error| error.to_string())?;
+        let (order, orders) = mpsc::channel(ORDERS_MAX);
+        let (end, ended) = mpsc::unbounded_channel();
+        Ok(Self {
+            host,
+            server,
+            socket,
+            lines: HashMap::new(),
+            last: 0,
+            orders,
+            doors: (order, end),
+            ended,
+            swept_at: start,
+        })
+    }
+
+    /// Until the server has stopped and nobody is left.
+    pub(super) async fn run(mut self) {
+        let mut stopping = self.server.0.stopping.subscribe();
+        loop {
+            let has_more = self.turn();
+            let is_stopping = *stopping.borrow();
+            self.host.socket_mut().is_stopping = is_stopping;
+            if is_stopping && self.lines.is_empty() {
+                return;
+            }
+            if has_more {
+                tokio::task::yield_now().await;
+            } else {
+                self.wait(&mut stopping, is_stopping).await;
+            }
+        }
+    }
+
+    async fn wait(&mut self, stopping: &mut watch::Receiver<bool>, is_stopping: bool) {
+        let is_idle = self.host.socket_mut().is_empty() && self.lines.is_empty();
+        tokio::select! {
+            order = self.orders.recv() => {
+                if let Some(order) = order {
+                    self.obey(order);
+                }
+            }
+            ended = self.ended.recv() => {
+                if let Some(id) = ended {
+                    self.let_go(id);
+                }
+            }
+            _ = self.socket.readable() => {}
+            () = tokio::time::sleep(TICK), if !is_idle => {}
+            _ = stopping.changed(), if !is_stopping => {}
+        }
+    }
+
+    /// Everything that can be done at once. True: there was more than fits into one turn.
+    fn turn(&mut self) -> bool {
+        for _ in 0..ORDERS_PER_TURN {
+            let Ok(order) = self.orders.try_recv() else { break };
+            self.obey(order);
+        }
+        while let Ok(id) = self.ended.try_recv() {
+            self.let_go(id);
+        }
+        self.host.socket_mut().next_turn();
+        while let Some(happened) = self.service() {
+            match happened {
+                Happened::Connected(slot, address) => self.connected(slot, address),
+                Happened::Disconnected(slot) => self.gone(slot),
+                Happened::Received(slot, channel, bytes) => self.received(slot, channel, bytes),
+            }
+        }
+        self.tell_broken();
+        self.sweep();
+        self.host.socket_mut().next_turn() || !self.orders.is_empty()
+    }
+
+    fn service(&mut self) -> Option<Happened> {
+        let happened = match self.host.service() {
+            Ok(Some(happened)) => happened,
+            Ok(None) => return None,
+            Err(never) => match never {},
+        };
+        Some(match happened {
+            Event::Connect { peer, .. } => Happened::Connected(peer.id().0, peer.address()),
+            Event::Disconnect { peer, .. } => Happened::Disconnected(peer.id().0),
+            Event::Receive { peer, channel_id, packet } => {
+                let bytes = Bytes::copy_from_slice(packet.data());
+                Happened::Received(peer.id().0, channel_id, bytes)
+            }
+        })
+    }
+
+    fn connected(&mut self, slot: usize, address: Option<SocketAddr>) {
+        let guest = address.and_then(|address| self.host.socket_mut().guest(&address));
+        let (Some(address), Some(guest)) = (address, guest) else {
+            return self.host.peer_mut(PeerID(slot)).reset();
+        };
+        guest.is_connected = true;
+        let (waiting, place) = (guest.waiting.clone(), guest.place.take());
+        self.host.peer_mut(PeerID(slot)).set_timeout(TRIES, SILENCE_MS.0, SILENCE_MS.1);
+        self.last += 1;
+        let id = LineId { slot, number: self.last };
+        let (incoming, heard) = mpsc::unbounded_channel();
+        let room = Arc::new(Semaphore::new(ROOM_BYTES as usize));
+        let source = LineSource { incoming: heard, waiting: waiting.clone() };
+        let (orders, ended) = self.doors.clone();
+        let sink = LineSink { id, orders, ended, room: room.clone() };
+        self.lines.insert(slot, Line { id, address, incoming, waiting, room });
+        let peer = Peer { transport: Transport::Enet, address: Some(address.ip().to_canonical()) };
+        let server = self.server.clone();
+        tokio::spawn(async move {
+            transport::serve(source, sink, Encoding::Protobuf, peer, server).await;
+            drop(place);
+        });
+    }
+
+    fn received(&mut self, slot: usize, channel: u8, bytes: Bytes) {
+        let Some(line) = self.lines.get(&slot) else { return };
+        if let Some(guest) = self.host.socket_mut().guest(&line.address) {
+            guest.delivered(channel);
+        }
+        line.waiting.add(bytes.len());
+        // Who does not read any more is about to be let go.
+        let _ = line.incoming.send(Heard::Message(bytes));
+    }
+
+    /// ENet has forgotten the peer.
+    fn gone(&mut self, slot: usize) {
+        if let Some(line) = self.lines.remove(&slot) {
+            self.host.socket_mut().forget(&line.address);
+        }
+    }
+
+    fn tell_broken(&mut self) {
+        let door = self.host.socket_mut();
+        let (broken, replaced) =
+            (std::mem::take(&mut door.broken), std::mem::take(&mut door.replaced));
+        for (address, error) in broken {
+            if let Some(line) = self.lines.values().find(|line| line.address == address) {
+                let _ = line.incoming.send(Heard::Broken(error));
+            }
+        }
+        for address in replaced {
+            self.drop_all_of(address);
+        }
+    }
+
+    fn sweep(&mut self) {
+        let now = Instant::now();
+        if now.duration_since(self.swept_at) < SWEEP {
+            return;
+        }
+        self.swept_at = now;
+        for address in self.host.socket_mut().late(now) {
+            self.drop_all_of(address);
+        }
+    }
+
+    /// Whatever ENet has of this address.
+    fn drop_all_of(&mut self, address: SocketAddr) {
+        let is_there = |state| state != PeerState::Disconnected;
+        let peers = self.host.peers_mut();
+        peers
+            .filter(|peer| is_there(peer.state()) && peer.address() == Some(address))
+            .for_each(rusty_enet::Peer::reset);
+        self.lines.retain(|_, line| line.address != address);
+        self.host.socket_mut().forget(&address);
+    }
+
+    fn obey(&mut self, order: Order) {
+        let (Order::Send(id, _) | Order::Close(id, _)) = &order;
+        if self.lines.get(&id.slot).is_none_or(|line| line.id != *id) {
+            return;
+        }
+        let peer = self.host.peer_mut(PeerID(id.slot));
+        match order {
+            Order::Send(_, parcel) => {
+                let is_loose = channel_of_server(parcel.as_ref()) == UNRELIABLE;
+                let packet = if is_loose {
+                    Packet::unreliable(Box::new(parcel))
+                } else {
+                    Packet::reliable(Box::new(parcel))
+                };
+                // A peer that asked for one channel has everything on it.
+                let has_both = peer.channel_count() >= CHANNELS;
+                let channel = if is_loose && has_both { UNRELIABLE } else { RELIABLE };
+                // Not taken: the peer is leaving, and that is told when it has.
+                let _ = peer.send(channel, &packet);
+            }
+            Order::Close(_, code) => peer.disconnect_later(farewell_number(code)),
+        }
+    }
+
+    /// The connection's task has ended: so has everything else of it.
+    fn let_go(&mut self, id: LineId) {
+        if self.lines.get(&id.slot).is_none_or(|line| line.id != id) {
+            return;
+        }
+        let number = farewell_number(CloseCode::Unspecified);
+        self.host.peer_mut(PeerID(id.slot)).disconnect_now(number);
+        self.gone(id.slot);
+    }
+}

@@ -1,0 +1,96 @@
+//! The two halves of one connection by ENet, as the server's other half wants them. What is to be sent
+//! waits here until the peer has acknowledged what was sent before, so that no slow reader fills ENet.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use rejoin_wire::close;
+use rejoin_wire::v1::CloseCode;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+
+use super::guest::Waiting;
+use crate::transport::{Gone, Heard, Sink, Source};
+
+/// What ENet may hold of one connection's outgoing bytes. One message may be longer and then has all
+/// of it.
+pub(super) const ROOM_BYTES: u32 = 256 << 10;
+
+/// Which connection: a slot of ENet, and which of its users.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct LineId {
+    pub(super) slot: usize,
+    pub(super) number: u64,
+}
+
+/// What a connection wants done.
+pub(super) enum Order {
+    Send(LineId, Parcel),
+    /// The last word, after everything that was sent.
+    Close(LineId, CloseCode),
+}
+
+/// Bytes with the room they take, which is free again when ENet lets go of them.
+pub(super) struct Parcel {
+    bytes: Bytes,
+    _room: OwnedSemaphorePermit,
+}
+
+impl AsRef<[u8]> for Parcel {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+/// The half that is read.
+pub(super) struct LineSource {
+    pub(super) incoming: mpsc::UnboundedReceiver<Heard>,
+    pub(super) waiting: Arc<Waiting>,
+}
+
+impl Source for LineSource {
+    async fn next(&mut self) -> Heard {
+        let heard = self.incoming.recv().await.unwrap_or(Heard::Gone);
+        if let Heard::Message(bytes) = &heard {
+            self.waiting.remove(bytes.len());
+        }
+        heard
+    }
+}
+
+/// The half that is written to. Its end is the end of the connection.
+pub(super) struct LineSink {
+    pub(super) id: LineId,
+    pub(super) orders: mpsc::Sender<Order>,
+    pub(super) ended: mpsc::UnboundedSender<LineId>,
+    pub(super) room: Arc<Semaphore>,
+}
+
+impl Sink for LineSink {
+    async fn feed(&mut self, message: Bytes) -> Result<(), Gone> {
+        let len = u32::try_from(message.len()).unwrap_or(u32::MAX).clamp(1, ROOM_BYTES);
+        // Closed when the peer is gone.
+        let room = self.room.clone().acquire_many_owned(len).await.map_err(|_| Gone)?;
+        let parcel = Parcel { bytes: message, _room: room };
+        self.orders.send(Order::Send(self.id, parcel)).await.map_err(|_| Gone)
+    }
+
+    async fn flush(&mut self) -> Result<(), Gone> {
+        Ok(())
+    }
+
+    async fn close(&mut self, code: CloseCode) -> Result<(), Gone> {
+        self.orders.send(Order::Close(self.id, code)).await.map_err(|_| Gone)
+    }
+}
+
+impl Drop for LineSink {
+    fn drop(&mut self) {
+        // One word a connection.
+        let _ = self.ended.send(self.id);
+    }
+}
+
+/// A close code as the number that ENet's disconnect carries.
+pub(super) fn farewell_number(code: CloseCode) -> u32 {
+    u32::from(close::status(code))
+}

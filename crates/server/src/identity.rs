@@ -1,0 +1,128 @@
+//! Who a login is beyond its key: a name and a password, or a token of another service, in what the
+//! client sends along. Read and checked here, off the hub's task; what follows from it is the core's.
+//! docs/IDENTITY.md is the manual.
+
+mod fetch;
+mod jwks;
+mod jwt;
+mod passwords;
+mod payload;
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use rejoin_core::account::{Account, Link, Name};
+use rejoin_core::hub::{AccountPolicy, AccountProof, HubInput};
+use rejoin_core::id::{AccountId, ConnectionId};
+
+pub use self::jwt::{JwtConfig, JwtError, KeySource};
+pub use self::passwords::{PASSWORD_BYTES, PasswordError, hash_password};
+
+pub(crate) use self::passwords::Passwords;
+
+use self::jwt::Jwt;
+use self::payload::Read;
+use crate::mailbox::InnerDoor;
+
+/// How accounts are proven.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct IdentityConfig {
+    /// Whether a login may, or must, be to an account.
+    pub accounts: AccountPolicy,
+    /// Threads on which passwords are hashed. Each takes 19 MiB while it does.
+    pub hash_threads: usize,
+    /// Passwords that wait for such a thread; more are told to come again.
+    pub hash_waiting_max: usize,
+    /// Tokens of another service; none: they are not taken.
+    pub jwt: Option<JwtConfig>,
+}
+
+impl Default for IdentityConfig {
+    fn default() -> Self {
+        Self { accounts: AccountPolicy::Optional, hash_threads: 2, hash_waiting_max: 64, jwt: None }
+    }
+}
+
+/// What looks at passwords and tokens.
+pub(crate) struct Identity {
+    pub(crate) passwords: Arc<Passwords>,
+    jwt: Option<Arc<Jwt>>,
+}
+
+impl Identity {
+    /// # Errors
+    /// The system gives no threads, or the settings for tokens cannot be used.
+    pub(crate) fn start(config: &IdentityConfig) -> Result<Self, String> {
+        let passwords = Passwords::start(config.hash_threads, config.hash_waiting_max)
+            .map_err(|error| error.to_string())?;
+        let jwt = config.jwt.clone().map(Jwt::new).transpose();
+        let jwt = jwt.map_err(|error| error.to_string())?.map(Arc::new);
+        Ok(Self { passwords: Arc::new(passwords), jwt })
+    }
+
+    /// Looks at what came with a login. The proof comes at once, or later through the door; `known`
+    /// finds an account by its name.
+    pub(crate) fn check<'a>(
+        &self,
+        payload: &[u8],
+        connection: ConnectionId,
+        door: &InnerDoor,
+        known: impl FnOnce(&Name) -> Option<(AccountId, &'a Account)>,
+    ) -> Option<AccountProof> {
+        match payload::read(payload) {
+            Read::Nothing => Some(AccountProof::None),
+            Read::Unreadable(why) => Some(AccountProof::Unreadable(why)),
+            Read::Password { name, password, link, payload } => {
+                let known = Name::parse(&name).ok().and_then(|name| known(&name));
+                let hash = known.and_then(|(_, account)| account.password.clone());
+                let account = known.map(|(id, account)| (id, account.version));
+                let door = door.clone();
+                let work = self.passwords.verify(password, hash, move |is_right| {
+                    let proof = by_password(account.filter(|_| is_right), link, payload);
+                    // An error means that the hub has ended.
+                    let _ = door.blocking_send(HubInput::Account { connection, proof });
+                });
+                work.err()
+            }
+            Read::Token { token, link, payload } => {
+                let Some(jwt) = self.jwt.clone() else {
+                    return Some(AccountProof::Unreadable("tokens are not taken here"));
+                };
+                let door = door.clone();
+                tokio::spawn(async move {
+                    let proof = by_token(&jwt, &token, link, payload).await;
+                    let _ = door.send(HubInput::Account { connection, proof }).await;
+                });
+                None
+            }
+        }
+    }
+}
+
+fn by_password(
+    account: Option<(AccountId, u32)>,
+    link: Option<Link>,
+    payload: Bytes,
+) -> AccountProof {
+    match account {
+        Some((account, version)) => AccountProof::Password { account, version, link, payload },
+        None => AccountProof::Wrong,
+    }
+}
+
+async fn by_token(jwt: &Jwt, token: &str, link: Option<Link>, payload: Bytes) -> AccountProof {
+    match jwt.check(token).await {
+        Ok(subject) => AccountProof::Token {
+            issuer: jwt.issuer().to_owned(),
+            subject,
+            create: jwt.creates(),
+            link,
+            payload,
+        },
+        Err(why) => {
+            // Why is for operators; the peer hears what everybody hears who is wrong.
+            tracing::debug!(why, "a token is not good");
+            AccountProof::Wrong
+        }
+    }
+}

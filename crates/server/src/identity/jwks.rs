@@ -1,0 +1,163 @@
+//! The keys of another service, from a file or a URL. They are got again after a while, and at once
+//! when a token names one that is not known, but never more often than every so often: a peer that
+//! makes up key ids makes us ask nobody. When they cannot be got, the last ones serve for a day.
+
+use std::path::PathBuf;
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::{Duration, Instant};
+
+use axum::http::Uri;
+use jsonwebtoken::jwk::{AlgorithmParameters, Jwk, JwkSet, PublicKeyUse};
+use jsonwebtoken::{Algorithm, DecodingKey};
+use tokio::sync::Mutex;
+
+use super::fetch;
+
+/// Keys of a set; more make it unreadable.
+const KEYS_MAX: usize = 64;
+/// A file is read up to here.
+const FILE_BYTES_MAX: u64 = 64 << 10;
+/// Between two attempts to get them.
+const REST: Duration = Duration::from_secs(30);
+/// Keys that could not be got again for so long are not believed any more.
+const AGE_MAX: Duration = Duration::from_secs(24 * 3_600);
+
+/// Where they come from.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Source {
+    File(PathBuf),
+    Url(Uri),
+}
+
+/// One key.
+#[derive(Clone)]
+pub(super) struct Key {
+    pub(super) id: Option<String>,
+    /// The only algorithm it is for, if it says so.
+    pub(super) algorithm: Option<Algorithm>,
+    pub(super) key: DecodingKey,
+}
+
+#[derive(Clone, Default)]
+struct Held {
+    keys: Arc<Vec<Key>>,
+    got_at: Option<Instant>,
+}
+
+/// The keys.
+pub(super) struct Keys {
+    source: Source,
+    refresh: Duration,
+    held: RwLock<Held>,
+    /// When it was last tried; whoever has this tries.
+    tried_at: Mutex<Option<Instant>>,
+}
+
+impl Keys {
+    pub(super) fn new(source: Source, refresh: Duration) -> Self {
+        Self { source, refresh, held: RwLock::default(), tried_at: Mutex::new(None) }
+    }
+
+    /// Reads a file at the start, so that a wrong one is told at once.
+    pub(super) fn read_file(&self) -> Result<(), String> {
+        let Source::File(path) = &self.source else { return Ok(()) };
+        self.hold(read(path)?);
+        Ok(())
+    }
+
+    /// The key that a token names; where it names none, the only one there is.
+    pub(super) async fn find(&self, id: Option<&str>) -> Result<Key, &'static str> {
+        let held = self.held();
+        let age = held.got_at.map(|at| at.elapsed());
+        let is_fresh = age.is_some_and(|age| age < self.refresh);
+        if let Some(key) = pick(&held.keys, id).filter(|_| is_fresh) {
+            return Ok(key);
+        }
+        self.get_again().await;
+        let held = self.held();
+        if held.got_at.is_none_or(|at| at.elapsed() > AGE_MAX) {
+            return Err("the keys of its issuer cannot be had");
+        }
+        pick(&held.keys, id).ok_or("it is signed with a key that its issuer does not show")
+    }
+
+    fn held(&self) -> Held {
+        self.held.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn hold(&self, keys: Vec<Key>) {
+        let held = Held { keys: Arc::new(keys), got_at: Some(Instant::now()) };
+        *self.held.write().unwrap_or_else(PoisonError::into_inner) = held;
+    }
+
+    /// One at a time, and not too often.
+    async fn get_again(&self) {
+        let mut tried_at = self.tried_at.lock().await;
+        if tried_at.is_some_and(|at| at.elapsed() < REST) {
+            return;
+        }
+        *tried_at = Some(Instant::now());
+        let got = match &self.source {
+            Source::File(path) => read(path),
+            Source::Url(uri) => fetch::get(uri).await.and_then(|text| parse(&text)),
+        };
+        match got {
+            Ok(keys) => self.hold(keys),
+            Err(why) => {
+                tracing::warn!(source = ?self.source, why, "the keys of tokens cannot be had");
+            }
+        }
+    }
+}
+
+fn pick(keys: &[Key], id: Option<&str>) -> Option<Key> {
+    match id {
+        Some(id) => keys.iter().find(|key| key.id.as_deref() == Some(id)).cloned(),
+        None if keys.len() == 1 => keys.first().cloned(),
+        None => None,
+    }
+}
+
+fn read(path: &PathBuf) -> Result<Vec<Key>, String> {
+    let about = |why: String| format!("{}: {why}", path.display());
+    let size = std::fs::metadata(path).map_err(|error| about(error.to_string()))?.len();
+    if size > FILE_BYTES_MAX {
+        return Err(about(format!("longer than {FILE_BYTES_MAX} bytes")));
+    }
+    let text = std::fs::read(path).map_err(|error| about(error.to_string()))?;
+    parse(&text).map_err(about)
+}
+
+/// Reads a JWK set. Keys for something else than signatures are left out, and so are secret ones: with
+/// those, whoever can read the set could sign.
+fn parse(text: &[u8]) -> Result<Vec<Key>, String> {
+    let set: JwkSet = serde_json::from_slice(text).map_err(|error| error.to_string())?;
+    if set.keys.len() > KEYS_MAX {
+        return Err(format!("more than {KEYS_MAX} keys"));
+    }
+    let keys: Vec<Key> = set.keys.iter().filter_map(usable).collect();
+    if keys.is_empty() {
+        return Err("there is no public key for signatures in it".to_owned());
+    }
+    Ok(keys)
+}
+
+fn usable(jwk: &Jwk) -> Option<Key> {
+    let is_public = matches!(
+        jwk.algorithm,
+        AlgorithmParameters::RSA(_)
+            | AlgorithmParameters::EllipticCurve(_)
+            | AlgorithmParameters::OctetKeyPair(_)
+    );
+    let common = &jwk.common;
+    let signs = common.public_key_use.as_ref().is_none_or(|for_| *for_ == PublicKeyUse::Signature);
+    if !is_public || !signs {
+        return None;
+    }
+    let algorithm = match common.key_algorithm {
+        Some(algorithm) => Some(algorithm.to_string().parse().ok()?),
+        None => None,
+    };
+    let key = DecodingKey::from_jwk(jwk).ok()?;
+    Some(Key { id: common.key_id.clone(), algorithm, key })
+}

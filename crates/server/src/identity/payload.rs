@@ -1,0 +1,106 @@
+//! What a client sends along to log in to an account: JSON with the one key `account`. Anything else
+//! is the game's business and is not looked at further.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use bytes::Bytes;
+use rejoin_core::account::Link;
+use serde::Deserialize;
+use serde_json::Value;
+
+/// What was found.
+#[derive(PartialEq, Eq)]
+pub(super) enum Read {
+    /// It is not for an account.
+    Nothing,
+    /// It is, and cannot be read: why.
+    Unreadable(&'static str),
+    Password {
+        name: String,
+        password: String,
+        link: Option<Link>,
+        payload: Bytes,
+    },
+    Token {
+        token: String,
+        link: Option<Link>,
+        payload: Bytes,
+    },
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Fields {
+    name: Option<String>,
+    password: Option<String>,
+    token: Option<String>,
+    link: Option<String>,
+    payload: Option<String>,
+}
+
+pub(super) fn read(payload: &[u8]) -> Read {
+    let Ok(Value::Object(mut outer)) = serde_json::from_slice(payload) else {
+        return Read::Nothing;
+    };
+    let Some(inner) = outer.remove("account") else { return Read::Nothing };
+    if !outer.is_empty() {
+        return Read::Unreadable("beside account there is nothing; payload is for the game");
+    }
+    let Ok(Fields { name, password, token, link, payload }) = serde_json::from_value(inner) else {
+        let why = "account has name and password, or token; and link and payload if wanted";
+        return Read::Unreadable(why);
+    };
+    let link = match link.as_deref().map(Link::from_label) {
+        Some(None) => return Read::Unreadable("link is bring or join"),
+        link => link.flatten(),
+    };
+    let Ok(payload) = STANDARD.decode(payload.unwrap_or_default()) else {
+        return Read::Unreadable("account.payload is base64");
+    };
+    let payload = payload.into();
+    match (name, password, token) {
+        (Some(name), Some(password), None) => Read::Password { name, password, link, payload },
+        (None, None, Some(token)) => Read::Token { token, link, payload },
+        _ => Read::Unreadable("account has name and password, or token, and not both"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_for_an_account_is_left_alone() {
+        for payload in ["", "ticket", "[1]", "{}", "{\"ticket\":1}", "{\"account", "\u{0}"] {
+            assert!(read(payload.as_bytes()) == Read::Nothing, "{payload}");
+        }
+        assert!(read(&[0xff, 0xfe]) == Read::Nothing);
+    }
+
+    #[test]
+    fn what_is_for_an_account_is_read_strictly() {
+        let good = br#"{"account":{"name":"ann","password":"x y","link":"join","payload":"aGk="}}"#;
+        let wanted = Read::Password {
+            name: "ann".to_owned(),
+            password: "x y".to_owned(),
+            link: Some(Link::Join),
+            payload: Bytes::from_static(b"hi"),
+        };
+        assert!(read(good) == wanted);
+        let token = Read::Token { token: "a.b.c".to_owned(), link: None, payload: Bytes::new() };
+        assert!(read(br#"{"account":{"token":"a.b.c"}}"#) == token);
+        for wrong in [
+            r#"{"account":null}"#,
+            r#"{"account":{}}"#,
+            r#"{"account":{"name":"ann"}}"#,
+            r#"{"account":{"name":"ann","password":"x","token":"y"}}"#,
+            r#"{"account":{"name":"ann","password":"x","link":"take"}}"#,
+            r#"{"account":{"name":"ann","password":"x","payload":"%"}}"#,
+            r#"{"account":{"name":"ann","password":"x","role":"admin"}}"#,
+            r#"{"account":{"name":"ann","password":7}}"#,
+            r#"{"account":{"name":"ann","password":"x"},"ticket":1}"#,
+        ] {
+            assert!(matches!(read(wrong.as_bytes()), Read::Unreadable(_)), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! Players as operators see and change them: over HTTP, at the command line, and from the game that
+//! embeds the server. What is shown has no secret in it, not even as a hash.
+
+mod kept;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use rejoin_core::account::{Account, Holder};
+use rejoin_core::hub::{Command, Hub, PasswordHash, PlayerCommand, PlayerView, Whom};
+use rejoin_core::id::{PlayerId, SessionId};
+use rejoin_core::time::WallTime;
+use serde_json::{Value, json};
+
+pub use self::kept::{KeptError, KeptPlayers, export_kept};
+
+use crate::admin::shape;
+use crate::identity::PasswordError;
+use crate::server::{Server, ServerError};
+
+impl Server {
+    /// Does something with a player, and waits until it is kept and what it ends has been told to end.
+    ///
+    /// # Errors
+    /// It cannot be done, or the server has stopped.
+    pub async fn order_player(&self, command: PlayerCommand) -> Result<(), ServerError> {
+        self.done(Command::Player(command)).await
+    }
+
+    /// One player; none: there is no such one.
+    ///
+    /// # Errors
+    /// The server has stopped.
+    pub async fn player(&self, whom: Whom) -> Result<Option<PlayerView>, ServerError> {
+        self.ask(move |hub, _| hub.player(&whom)).await
+    }
+
+    /// Players with an account and players who are banned, in the order of their ids, above one.
+    ///
+    /// # Errors
+    /// The server has stopped.
+    pub async fn players(
+        &self,
+        after: Option<PlayerId>,
+        most: usize,
+    ) -> Result<Vec<PlayerView>, ServerError> {
+        self.ask(move |hub, _| hub.players_after(after, most)).await
+    }
+
+    /// All that is kept of a player, as JSON; none: there is no such one.
+    ///
+    /// # Errors
+    /// The server has stopped.
+    pub async fn export_player(&self, whom: Whom) -> Result<Option<Value>, ServerError> {
+        self.ask(move |hub, _| export(hub, &whom)).await
+    }
+
+    /// Hashes a password, on the threads that there are for that.
+    ///
+    /// # Errors
+    /// It is too short or too long, or too many wait.
+    pub async fn hash_password(&self, password: String) -> Result<PasswordHash, PasswordError> {
+        self.0.identity.passwords.hash(password).await
+    }
+}
+
+/// A player.
+#[must_use]
+pub fn shown(view: &PlayerView) -> Value {
+    let ban = view.ban.as_ref().map(|(WallTime(until), reason)| {
+        let until = (*until != u64::MAX).then(|| until.to_string());
+        json!({"until_ms": until, "reason": reason})
+    });
+    let sessions: Vec<String> = view.sessions.iter().map(SessionId::to_string).collect();
+    json!({
+        "player": view.player.to_string(),
+        "account": view.account.as_ref().map(account),
+        "ban": ban,
+        "guest_secret": view.has_secret,
+        "damaged": view.damaged,
+        "sessions": sessions,
+    })
+}
+
+fn account(account: &Account) -> Value {
+    let (name, issuer, subject) = match &account.holder {
+        Holder::Name(name) => (Some(name.as_str()), None, None),
+        Holder::Subject { issuer, subject } => (None, Some(issuer), Some(subject)),
+    };
+    let keys: Vec<String> = account.keys.iter().map(PlayerId::to_string).collect();
+    json!({
+        "name": name,
+        "issuer": issuer,
+        "subject": subject,
+        "role": account.role.label(),
+        "locked": account.locked,
+        "leaving": account.leaving,
+        "password": account.password.is_some(),
+        "played": account.used,
+        "keys": keys,
+        "created_ms": account.created.0.to_string(),
+    })
+}
+
+/// All that is kept of a player: what [`shown`] tells, and its sessions whole. What games keep in their
+/// zones is theirs to tell.
+#[must_use]
+pub fn export(hub: &Hub, whom: &Whom) -> Option<Value> {
+    let view = hub.player(whom)?;
+    let mut all = shown(&view);
+    let sessions = view.sessions.iter().filter_map(|id| {
+        let (view, kept) = (hub.view(*id)?, hub.session(*id)?);
+        let mut one = shape::session(&view);
+        let (began, timeline) = shape::timeline(&kept.timeline, kept.began);
+        one["began_ms"] = began;
+        one["timeline"] = timeline;
+        one["data"] = STANDARD.encode(&view.data).into();
+        one["key"] = kept.credential.to_string().into();
+        let seats = kept.seats.iter().map(|seat| format!("{seat:?}"));
+        one["seats"] = seats.collect::<Vec<_>>().into();
+        Some(one)
+    });
+    all["sessions"] = sessions.collect::<Vec<_>>().into();
+    Some(all)
+}

@@ -1,0 +1,176 @@
+//! What Rejoin adds to ENet: which channel carries what, and the short exchange before a connection
+//! in which a client proves that it is where it says it is. No I/O here; the keys behind a cookie are
+//! the server's own business.
+//!
+//! A client asks, the server answers with a cookie and remembers nothing, and the client puts the
+//! cookie before its ENet connect. The answer is shorter than the question, so that a question with
+//! a forged address is worth nothing to whoever forged it.
+
+pub mod datagram;
+
+/// The channel of everything that must arrive, in order: numbered frames, acknowledgements, control.
+pub const RELIABLE: u8 = 0;
+/// The channel of `Loose` frames, which may be lost.
+pub const UNRELIABLE: u8 = 1;
+/// How many channels there are.
+pub const CHANNELS: usize = 2;
+/// A `Loose` frame up to this length goes as a datagram of its own; a longer one as if it were
+/// reliable, because each piece of it could be lost.
+pub const LOOSE_BYTES_MAX: usize = 1_200;
+
+/// A proof of address.
+pub type Cookie = [u8; 32];
+
+/// How long a question is, no more and no less.
+pub const QUESTION_BYTES: usize = 64;
+/// How long an answer is.
+pub const ANSWER_BYTES: usize = HEAD_BYTES + 32;
+
+const HEAD_BYTES: usize = 8;
+/// What a datagram of ours begins with. To ENet it would be a compressed connect without a time, which
+/// it never sends: a connect wants to be acknowledged, and that needs the time.
+const MAGIC: [u8; 6] = [0x7f, 0xff, b'R', b'J', b'E', b'1'];
+const QUESTION: u8 = 1;
+const ANSWER: u8 = 2;
+const CONNECT: u8 = 3;
+
+/// A datagram of this exchange, as a server reads it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Asked<'a> {
+    /// Somebody wants a cookie.
+    Question,
+    /// A connect of ENet, with a cookie to be checked before it.
+    Connect {
+        /// The cookie.
+        cookie: Cookie,
+        /// What follows it.
+        datagram: &'a [u8],
+    },
+}
+
+impl<'a> Asked<'a> {
+    /// Reads a datagram; none if it does not belong to this exchange.
+    #[must_use]
+    pub fn read(datagram: &'a [u8]) -> Option<Self> {
+        match open(datagram)? {
+            (QUESTION, _) if datagram.len() == QUESTION_BYTES => Some(Self::Question),
+            (CONNECT, rest) => {
+                let (cookie, datagram) = rest.split_first_chunk()?;
+                Some(Self::Connect { cookie: *cookie, datagram })
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Asks for a cookie.
+#[must_use]
+pub fn question() -> [u8; QUESTION_BYTES] {
+    let mut question = [0; QUESTION_BYTES];
+    question[..HEAD_BYTES].copy_from_slice(&head(QUESTION));
+    question
+}
+
+/// Gives a cookie.
+#[must_use]
+pub fn answer(cookie: &Cookie) -> [u8; ANSWER_BYTES] {
+    let mut answer = [0; ANSWER_BYTES];
+    answer[..HEAD_BYTES].copy_from_slice(&head(ANSWER));
+    answer[HEAD_BYTES..].copy_from_slice(cookie);
+    answer
+}
+
+/// The cookie in an answer; none if it is no answer.
+#[must_use]
+pub fn read_answer(datagram: &[u8]) -> Option<Cookie> {
+    match open(datagram)? {
+        (ANSWER, cookie) => cookie.try_into().ok(),
+        _ => None,
+    }
+}
+
+/// A connect of ENet with its cookie before it.
+#[must_use]
+pub fn with_cookie(cookie: &Cookie, connect: &[u8]) -> Vec<u8> {
+    let mut datagram = Vec::with_capacity(HEAD_BYTES + cookie.len() + connect.len());
+    datagram.extend_from_slice(&head(CONNECT));
+    datagram.extend_from_slice(cookie);
+    datagram.extend_from_slice(connect);
+    datagram
+}
+
+/// The channel on which the server sends this frame, written as protobuf.
+#[must_use]
+pub fn channel_of_server(frame: &[u8]) -> u8 {
+    channel(frame, TAG_SERVER_LOOSE)
+}
+
+/// The channel on which a client sends this frame, written as protobuf.
+#[must_use]
+pub fn channel_of_client(frame: &[u8]) -> u8 {
+    channel(frame, TAG_CLIENT_LOOSE)
+}
+
+/// With what a frame begins that is `Loose`: the number of the field, and that a length follows.
+const TAG_SERVER_LOOSE: u8 = 5 << 3 | 2;
+const TAG_CLIENT_LOOSE: u8 = 3 << 3 | 2;
+
+fn channel(frame: &[u8], loose: u8) -> u8 {
+    let is_loose = frame.first() == Some(&loose) && frame.len() <= LOOSE_BYTES_MAX;
+    if is_loose { UNRELIABLE } else { RELIABLE }
+}
+
+fn head(kind: u8) -> [u8; HEAD_BYTES] {
+    let [a, b, c, d, e, f] = MAGIC;
+    [a, b, c, d, e, f, kind, 0]
+}
+
+/// The kind of a datagram of ours, and what follows its head.
+fn open(datagram: &[u8]) -> Option<(u8, &[u8])> {
+    let [kind, _, rest @ ..] = datagram.strip_prefix(&MAGIC)? else { return None };
+    Some((*kind, rest))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::v1::{ClientFrame, Loose, ServerFrame, client_frame, server_frame};
+    use crate::{Encoding, encode_client, encode_server};
+
+    #[test]
+    fn an_answer_is_shorter_than_its_question() {
+        assert!(answer(&[7; 32]).len() <= question().len());
+        assert_eq!(Asked::read(&question()), Some(Asked::Question));
+        assert_eq!(Asked::read(&question()[..QUESTION_BYTES - 1]), None);
+        assert_eq!(read_answer(&answer(&[7; 32])), Some([7; 32]));
+        assert_eq!(read_answer(&question()), None);
+    }
+
+    #[test]
+    fn a_connect_carries_its_cookie() {
+        let stamped = with_cookie(&[9; 32], b"connect");
+        let asked = Asked::Connect { cookie: [9; 32], datagram: b"connect" };
+        assert_eq!(Asked::read(&stamped), Some(asked));
+        for len in 0..HEAD_BYTES + 32 {
+            assert_eq!(Asked::read(&stamped[..len]), None);
+        }
+    }
+
+    #[test]
+    fn only_short_loose_frames_may_be_lost() {
+        let loose = |len: usize| Loose { leg: 1, payload: vec![0; len].into() };
+        let up = |len| {
+            let frame = ClientFrame { frame: Some(client_frame::Frame::Loose(loose(len))) };
+            channel_of_client(&encode_client(Encoding::Protobuf, &frame).expect("good"))
+        };
+        let down = |len| {
+            let frame = ServerFrame { frame: Some(server_frame::Frame::Loose(loose(len))) };
+            channel_of_server(&encode_server(Encoding::Protobuf, &frame).expect("good"))
+        };
+        assert_eq!((up(10), down(10)), (UNRELIABLE, UNRELIABLE));
+        assert_eq!((up(1_200), down(1_200)), (RELIABLE, RELIABLE));
+        let ping = ClientFrame { frame: Some(client_frame::Frame::Ping(Default::default())) };
+        let ping = encode_client(Encoding::Protobuf, &ping).expect("good");
+        assert_eq!(channel_of_client(&ping), RELIABLE);
+    }
+}

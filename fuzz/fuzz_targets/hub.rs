@@ -1,0 +1,4 @@
+//! Any script of peers against a hub.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| rejoin_fuzz::hub::hub(data));
