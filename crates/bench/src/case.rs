@@ -185,7 +185,7 @@ pub(crate) struct Scene {
     pub(crate) usage: Usage,
     pub(crate) faults: Vec<String>,
     /// Connections are encrypted like this.
-    pub(crate) tls: Option<Arc<ClientConfig>>,
+    tls: Option<Arc<ClientConfig>>,
 }
 
 impl Scene {
@@ -200,6 +200,11 @@ impl Scene {
             faults: Vec::new(),
             tls: None,
         }
+    }
+
+    /// The same with connections that are encrypted.
+    pub(crate) fn encrypted(self, tls: Arc<ClientConfig>) -> Self {
+        Self { tls: Some(tls), ..self }
     }
 
     fn load(&self, place: Place, count: usize) -> Result<Load> {

@@ -86,7 +86,7 @@ fn idle(scale: &Scale, is_encrypted: bool) -> Result<Scene> {
         let tls = believing(&root);
         // It is read by now.
         let _ = std::fs::remove_file(&root);
-        Scene { tls: Some(tls?), ..Scene::new(Kind::Ours, serving, scale) }
+        Scene::new(Kind::Ours, serving, scale).encrypted(tls?)
     } else {
         Scene::new(Kind::Ours, Serving::start(Kind::Ours, CORE)?, scale)
     };
