@@ -205,7 +205,9 @@ async fn a_slow_listener_stops_no_other_and_learns_how_many_it_missed() {
     let listening = [
         server.on(Slow { gate, heard: slow }),
         server.on(move |event: &Event| drop(all.send(event.clone()))),
-        server.on(move |left: &PlayerLeft| drop(typed.send(left.cause))),
+        server.on(move |left: &PlayerLeft| {
+            let _ = typed.send(left.cause);
+        }),
         server.on(|_: &HoldEnded| unreachable!("no hold ends here")),
     ];
     let listening = listening.map(|one| one.expect("a thread"));

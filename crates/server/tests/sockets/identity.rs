@@ -294,7 +294,9 @@ async fn a_ban_races_a_thousand_resumes_and_none_slips_through() {
 
 /// Hears the answer to a resume and, if it is let in, how that ends.
 async fn race(client: Client, tally: &Tally, is_late: bool) {
-    let count = |one: &AtomicUsize| drop(one.fetch_add(1, Ordering::SeqCst));
+    let count = |one: &AtomicUsize| {
+        one.fetch_add(1, Ordering::SeqCst);
+    };
     match answered(client).await {
         Ok(mut client) => {
             count(&tally.welcomed);
