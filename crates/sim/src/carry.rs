@@ -30,6 +30,7 @@ impl World {
             }
             self.carry_out_hub(output);
         }
+        self.check_banned();
         let Some(deadline) = self.node.hub.as_ref().and_then(|hub| hub.next_deadline()) else {
             return;
         };
@@ -100,6 +101,8 @@ impl World {
             HubOutput::Event(event) => self.overhear(&event),
             HubOutput::Answer { ticket, answer } => {
                 self.errand_done(ticket, &answer);
+                let banned = self.watch.banning.remove(&ticket);
+                self.watch.banned.extend(banned);
                 if let rejoin_core::hub::Answer::Session(id) = answer {
                     self.natives.push(id.0);
                 }

@@ -3,6 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use rejoin_core::id::PlayerId;
+
 /// A promise that was broken.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Violation {
@@ -23,6 +25,7 @@ pub const CHECKERS: &[(&str, &str)] = &[
     ("hold-kept", "no hold ends before the server could have taken the player back for all of it"),
     ("one-place", "a session is in the zone that has it as a member, and in no other"),
     ("comes-back", "once faults stop, everybody is back and everything sent is acknowledged"),
+    ("banned-out", "once a ban is told to be done, no session of its player goes on"),
     ("bounded", "no queue grows beyond its limit"),
     ("seat-held", "a Game's zone has whoever has a seat there in use, and nobody else"),
     ("match-data", "what is kept for a player in a match is what was set"),
@@ -62,6 +65,10 @@ pub struct Watch {
     pub volatile: BTreeSet<u64>,
     /// Who woke last and had as much to do as before, since when, and how often in a row.
     pub restless: Option<(Sleeper, u64, u32)>,
+    /// Bans that were asked for, by the ticket of the question.
+    pub banning: BTreeMap<u64, PlayerId>,
+    /// Players whose ban was told to be done.
+    pub banned: BTreeSet<PlayerId>,
     /// Violations found so far.
     pub found: Vec<Violation>,
 }

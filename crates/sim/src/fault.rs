@@ -349,6 +349,9 @@ impl World {
     pub(crate) fn command(&mut self, command: Command) {
         self.tickets += 1;
         let ticket = self.tickets;
+        if let Command::Ban(player, _) = &command {
+            self.watch.banning.insert(ticket, *player);
+        }
         self.hub(HubInput::Command { ticket, command });
     }
 

@@ -4,7 +4,7 @@
 use rejoin_core::exchange::Hold;
 use rejoin_core::hub::Duplicates;
 use rejoin_core::id::{SessionId, ZoneId};
-use rejoin_core::session::Place;
+use rejoin_core::session::{Place, Session};
 use rejoin_wire::v1::{CloseCode, ServerFrame, server_frame};
 use rejoin_wire::{Encoding, Limits, SharedFrame, decode_server};
 
@@ -130,6 +130,23 @@ impl World {
             if count > most {
                 self.watch.fail("bounded", format!("{count} {what}, {most} may be"));
             }
+        }
+    }
+
+    /// A ban that is committed leaves nobody in, however the player comes.
+    pub fn check_banned(&mut self) {
+        let Some(hub) = self.node.hub.as_ref().filter(|_| !self.watch.banned.is_empty()) else {
+            return;
+        };
+        let now = self.node.time(self.now);
+        let stays = |(_, session): &(_, &Session)| {
+            session.ending.is_none()
+                && self.watch.banned.contains(&session.player)
+                && hub.is_banned(now, session.player)
+        };
+        if let Some((id, _)) = hub.sessions().find(stays) {
+            let text = format!("session {id} goes on, and its player is banned");
+            self.watch.fail("banned-out", text);
         }
     }
 

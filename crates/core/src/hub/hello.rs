@@ -247,7 +247,9 @@ impl Hub {
         }
     }
 
-    pub(crate) fn is_banned(&self, now: Time, player: PlayerId) -> bool {
+    /// Whether a player is banned at this time.
+    #[must_use]
+    pub fn is_banned(&self, now: Time, player: PlayerId) -> bool {
         let banned = self.players.get(&player).and_then(|player| player.banned_until);
         banned.is_some_and(|until| self.wall(now) < until)
     }

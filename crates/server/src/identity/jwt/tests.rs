@@ -12,6 +12,8 @@ use tokio::net::TcpListener;
 
 use super::*;
 
+type Change = fn(&mut Value);
+
 const ISSUER: &str = "https://id.example";
 
 fn key(seed: u8) -> SigningKey {
@@ -73,7 +75,7 @@ async fn a_good_token_tells_its_subject() {
 #[tokio::test]
 async fn claims_that_do_not_fit_are_refused() {
     let (_folder, jwt) = jwt(&[jwk("k1", &key(1))]);
-    let changes: Vec<(&str, fn(&mut Value))> = vec![
+    let changes: Vec<(&str, Change)> = vec![
         ("expired", |claims| claims["exp"] = json!(now() - 120)),
         ("too early", |claims| claims["nbf"] = json!(now() + 120)),
         ("another issuer", |claims| claims["iss"] = json!("https://evil.example")),
