@@ -48,6 +48,6 @@ mod websocket;
 
 pub use error::{CallError, OpenError, RequestError};
 pub use key::Key;
-pub use options::{Login, Options};
+pub use options::{Encryption, Login, Options};
 pub use player::{Events, Player, Request};
 pub use storage::{Folder, Memory, Slot, Storage};

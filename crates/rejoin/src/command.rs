@@ -5,6 +5,7 @@ mod data;
 mod inspect;
 mod key;
 mod serve;
+mod server_key;
 mod settings;
 mod sign;
 

@@ -65,7 +65,7 @@ pub use self::admission::{Admission, Verdict};
 pub use self::api::{ApiConfig, ApiKey, Role};
 pub use self::builder::{ServerBuilder, StartError};
 pub use self::directory::{AskError, DirectoryDoor, GamesConfig};
-pub use self::enet::EnetConfig;
+pub use self::enet::{Encryption, EnetConfig, ServerKey};
 pub use self::frame_log::FrameLog;
 pub use self::jobs::JobRunner;
 pub use self::listener::WebConfig;
