@@ -1,7 +1,7 @@
 //! The other doors of the program: TCP, ENet and TLS, with the Rust client, and what is wrong with a
 //! certificate said at the start.
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read as _, Write as _};
 use std::process::{Child, Stdio};
 use std::time::Duration;
 
@@ -167,6 +167,20 @@ fn sealed(policy: &str) -> (Serving, String, [u8; 32]) {
     (serving, url, key)
 }
 
+/// What operators are told.
+fn ask(serving: &Serving, path: &str) -> String {
+    let mut words = serving.said.iter().skip_while(|line| !line.contains("operators"));
+    let line = words.next().expect("it says where");
+    let url = line.split_whitespace().find_map(|word| word.strip_prefix("http://"));
+    let at = url.expect("an address").trim_end_matches('/');
+    let mut socket = std::net::TcpStream::connect(at).expect("it listens");
+    let request = format!("GET {path} HTTP/1.1\r\nHost: {at}\r\nConnection: close\r\n\r\n");
+    socket.write_all(request.as_bytes()).expect("open");
+    let mut answer = String::new();
+    socket.read_to_string(&mut answer).expect("text");
+    answer
+}
+
 async fn is_let_in(url: &str, options: Options) -> Result<(), String> {
     let (_player, mut events) = Player::connect(url, options).await.expect("an address");
     let told = |event: &Event| matches!(event, Event::Connected { .. } | Event::DialFailed { .. });
@@ -178,7 +192,7 @@ async fn is_let_in(url: &str, options: Options) -> Result<(), String> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_by_enet_is_known_by_its_key() {
-    let (_serving, url, key) = sealed("required");
+    let (serving, url, key) = sealed("required");
     // Pinned, and trusted on first use.
     let pinned = Options::new().server_key(key);
     assert_eq!(is_let_in(&url, pinned).await, Ok(()));
@@ -188,6 +202,10 @@ async fn a_server_by_enet_is_known_by_its_key() {
     let stored = storage.load(Slot::ServerKey).expect("memory").expect("it was kept");
     assert!(stored.ends_with(&key));
     assert_eq!(is_let_in(&url, trusting()).await, Ok(()));
+    // Operators see it, of the session and in the figures.
+    assert!(ask(&serving, "/sessions").contains("\"encrypted\":true"));
+    let figure = "rejoin_connections_encrypted_total{transport=\"enet\"} 3";
+    assert!(ask(&serving, "/metrics").contains(figure));
     // Another key, and no encryption at all, are refused by whom they concern.
     let wrong = is_let_in(&url, Options::new().server_key([7; 32])).await;
     assert!(wrong.is_err_and(|text| text.contains("another key")));
