@@ -189,6 +189,7 @@ impl Metrics {
     pub(crate) fn new() -> Self {
         let desk = &mut Desk(Registry::with_prefix("rejoin"));
         let transports = || Transport::ALL.map(Transport::label);
+        let encrypted = ("connections_encrypted", "Connections that were opened encrypted");
         let rungs =
             desk.each("resumes", "Welcomes, by rung", "rung", ["replayed", "resynced", "new"]);
         let traffic = Traffic::default();
@@ -202,12 +203,7 @@ impl Metrics {
             sessions_disconnected: desk.disconnected(),
             sessions_ended: desk.ended(),
             connections: desk.each("connections", "Open connections", "transport", transports()),
-            connections_encrypted: desk.each(
-                "connections_encrypted",
-                "Of these, encrypted ones",
-                "transport",
-                transports(),
-            ),
+            connections_encrypted: desk.each(encrypted.0, encrypted.1, "transport", transports()),
             connections_opened: desk.each(
                 "connections_opened",
                 "Connections that were opened",
