@@ -52,7 +52,7 @@ mod websocket;
 pub use endpoint::Endpoint;
 pub use error::{CallError, OpenError, RequestError};
 pub use key::Key;
-pub use options::{Login, Options};
+pub use options::{Encryption, Login, Options};
 pub use pipe::{Bytes, Pipe};
 pub use player::{Events, Player, Request};
 pub use storage::{Folder, Memory, Slot, Storage};

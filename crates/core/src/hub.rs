@@ -71,6 +71,8 @@ pub enum HubInput {
         serializer: Serializer,
         /// From where; none: from within, and no address is charged for it.
         origin: Option<Origin>,
+        /// Nobody on the way can read it: told as a flag of its session.
+        is_encrypted: bool,
     },
     /// A frame came, or bytes that are none.
     Received {
@@ -302,8 +304,8 @@ impl Hub {
     pub fn handle(&mut self, now: Time, input: HubInput) {
         self.note_stall(now);
         match input {
-            HubInput::Opened { connection, serializer, origin } => {
-                self.opened(now, connection, serializer, origin);
+            HubInput::Opened { connection, serializer, origin, is_encrypted } => {
+                self.opened(now, connection, (serializer, is_encrypted), origin);
             }
             HubInput::Received { connection, frame, bytes } => {
                 self.received(now, connection, frame, bytes);

@@ -6,6 +6,7 @@ mod inspect;
 mod key;
 mod player;
 mod serve;
+mod server_key;
 mod settings;
 mod sign;
 

@@ -60,6 +60,15 @@ pub struct ServerKey {
     public: PublicKey,
 }
 
+/// Whoever has the same public half has the same key.
+impl PartialEq for ServerKey {
+    fn eq(&self, other: &Self) -> bool {
+        self.public == other.public
+    }
+}
+
+impl Eq for ServerKey {}
+
 impl fmt::Debug for ServerKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("ServerKey(..)")

@@ -14,20 +14,38 @@ mod window;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+pub use rejoin_seal::ServerKey;
 use tokio::net::UdpSocket;
 
+use self::cookie::Cookies;
 use self::door::Door;
 use self::keeper::Keeper;
 use crate::server::Server;
 
 /// How a door for ENet is kept.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct EnetConfig {
     /// Let peers in that know nothing of cookies. Somebody may then take slots in another's name, as
     /// many as that address may have, for a few seconds each.
     pub stock: bool,
     /// Peers at a time on one port; ENet has numbers for 4,095.
     pub peers_max: usize,
+    /// Whether datagrams are encrypted.
+    pub encryption: Encryption,
+    /// By what clients know the server again; none: by a new key, which is another every time.
+    pub key: Option<ServerKey>,
+}
+
+/// Whether a connection is encrypted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Encryption {
+    /// Never.
+    Off,
+    /// If the client wants it.
+    #[default]
+    Preferred,
+    /// Nobody is let in otherwise.
+    Required,
 }
 
 impl EnetConfig {
@@ -37,7 +55,8 @@ impl EnetConfig {
 
 impl Default for EnetConfig {
     fn default() -> Self {
-        Self { stock: false, peers_max: Self::PEERS_MAX }
+        let encryption = Encryption::default();
+        Self { stock: false, peers_max: Self::PEERS_MAX, encryption, key: None }
     }
 }
 
@@ -51,7 +70,7 @@ impl Server {
         let config =
             EnetConfig { peers_max: config.peers_max.clamp(1, EnetConfig::PEERS_MAX), ..config };
         loop {
-            let keeper = match self.open_enet(&socket, config) {
+            let keeper = match self.open_enet(&socket, &config) {
                 Ok(keeper) => keeper,
                 Err(error) => {
                     tracing::error!(%error, "no players by ENet for now");
@@ -71,11 +90,16 @@ impl Server {
         }
     }
 
-    fn open_enet(&self, socket: &Arc<UdpSocket>, config: EnetConfig) -> Result<Keeper, String> {
-        let (mut key, mut chance) = ([0; 32], [0; 8]);
-        let filled = getrandom::fill(&mut key).and_then(|()| getrandom::fill(&mut chance));
+    fn open_enet(&self, socket: &Arc<UdpSocket>, config: &EnetConfig) -> Result<Keeper, String> {
+        let (mut secret, mut chance) = ([0; 32], [0; 8]);
+        let filled = getrandom::fill(&mut secret).and_then(|()| getrandom::fill(&mut chance));
         filled.map_err(|error| format!("the system gives no randomness: {error}"))?;
-        let door = Door::new(socket.clone(), self.clone(), config, key, Instant::now());
+        let key = match &config.key {
+            Some(key) => key.clone(),
+            None => ServerKey::generate().map_err(|error| error.to_string())?,
+        };
+        let keys = (Cookies::new(secret, Instant::now()), key);
+        let door = Door::new(socket.clone(), self.clone(), config.clone(), keys);
         Keeper::new(door, socket.clone(), self.clone(), config.peers_max, chance)
     }
 }

@@ -67,7 +67,7 @@ pub use self::admission::{Admission, Verdict};
 pub use self::api::{ApiConfig, ApiKey, Role};
 pub use self::builder::{ServerBuilder, StartError};
 pub use self::directory::{AskError, DirectoryDoor, GamesConfig};
-pub use self::enet::EnetConfig;
+pub use self::enet::{Encryption, EnetConfig, ServerKey};
 pub use self::frame_log::FrameLog;
 pub use self::identity::{
     IdentityConfig, JwtConfig, JwtError, KeySource, PasswordError, hash_password,

@@ -213,7 +213,8 @@ impl Lines {
 mod tests {
     use super::*;
 
-    const NOBODY: Peer = Peer { transport: crate::metrics::Transport::Local, address: None };
+    const NOBODY: Peer =
+        Peer { transport: crate::metrics::Transport::Local, address: None, is_encrypted: false };
 
     fn frame(bytes: usize) -> SharedFrame {
         SharedFrame::from_encoded(vec![0; bytes].into())

@@ -357,7 +357,8 @@ async fn play(
             return wait_and_retry(refusal.what, refusal.wait);
         }
     };
-    let peer = Peer { transport: Transport::WebSocket, address: Some(address) };
+    let is_encrypted = door.web.tls.is_some();
+    let peer = Peer { transport: Transport::WebSocket, address: Some(address), is_encrypted };
     let limits = door.server.0.limits;
     let (heard, said) = (limits.client_frame_bytes(encoding), limits.server_frame_bytes(encoding));
     let upgrade = websocket::bounded(upgrade, heard, said);

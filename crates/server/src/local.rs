@@ -118,7 +118,7 @@ impl Server {
         let message_bytes_max = self.0.limits.client_frame_bytes(encoding);
         let source = LocalSource { incoming, message_bytes_max };
         let sink = LocalSink { outgoing: Some(outgoing), code: code.clone() };
-        let peer = Peer { transport: Transport::Local, address: None };
+        let peer = Peer { transport: Transport::Local, address: None, is_encrypted: false };
         tokio::spawn(transport::serve(source, sink, encoding, peer, self.clone()));
         let up = LocalSender { up, code: code.clone() };
         Ok(Local { up, down: LocalReceiver { down, code } })

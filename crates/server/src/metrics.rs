@@ -69,6 +69,7 @@ pub(crate) struct Metrics {
     sessions_ended: Vec<Counter>,
     connections: Vec<Gauge>,
     connections_opened: Vec<Counter>,
+    connections_encrypted: Vec<Counter>,
     resumes: [Counter; 3],
     resyncs: Vec<Counter>,
     takeovers: Counter,
@@ -188,6 +189,7 @@ impl Metrics {
     pub(crate) fn new() -> Self {
         let desk = &mut Desk(Registry::with_prefix("rejoin"));
         let transports = || Transport::ALL.map(Transport::label);
+        let encrypted = ("connections_encrypted", "Connections that were opened encrypted");
         let rungs =
             desk.each("resumes", "Welcomes, by rung", "rung", ["replayed", "resynced", "new"]);
         let traffic = Traffic::default();
@@ -201,6 +203,7 @@ impl Metrics {
             sessions_disconnected: desk.disconnected(),
             sessions_ended: desk.ended(),
             connections: desk.each("connections", "Open connections", "transport", transports()),
+            connections_encrypted: desk.each(encrypted.0, encrypted.1, "transport", transports()),
             connections_opened: desk.each(
                 "connections_opened",
                 "Connections that were opened",
@@ -271,7 +274,8 @@ impl Metrics {
         Ok(text)
     }
 
-    pub(crate) fn connection_opened(&self, transport: Transport) {
+    pub(crate) fn connection_opened(&self, transport: Transport, is_encrypted: bool) {
+        self.connections_encrypted[transport as usize].inc_by(is_encrypted.into());
         self.connections_opened[transport as usize].inc();
         self.connections[transport as usize].inc();
     }

@@ -182,7 +182,7 @@ impl Sight {
     /// A connection is open.
     pub(crate) fn opened(&self, seen: &Seen, peer: Peer) {
         seen.set_origin(peer.transport, peer.address);
-        self.metrics.connection_opened(peer.transport);
+        self.metrics.connection_opened(peer.transport, peer.is_encrypted);
     }
 
     /// A connection is gone.

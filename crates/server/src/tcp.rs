@@ -94,7 +94,8 @@ impl Server {
                 Err(refusal) => return self.0.sight.refused(address, &refusal),
             };
         }
-        let peer = Peer { transport: Transport::Tcp, address: Some(address) };
+        let is_encrypted = config.tls.is_some();
+        let peer = Peer { transport: Transport::Tcp, address: Some(address), is_encrypted };
         match config.tls {
             None => {
                 let (read, write) = socket.into_split();

@@ -75,6 +75,8 @@ pub(crate) struct Peer {
     pub(crate) transport: Transport,
     /// None: it is in this process.
     pub(crate) address: Option<IpAddr>,
+    /// Nobody on the way can read it.
+    pub(crate) is_encrypted: bool,
 }
 
 /// Serves one connection until it is over.
@@ -93,7 +95,9 @@ pub(crate) async fn serve(
         Encoding::Json => Serializer::Json,
     };
     let origin = peer.address.map(origin_of);
-    if tell(&shared.outer, HubInput::Opened { connection, serializer, origin }).await {
+    let is_encrypted = peer.is_encrypted;
+    let opened = HubInput::Opened { connection, serializer, origin, is_encrypted };
+    if tell(&shared.outer, opened).await {
         let reader = Reader {
             connection,
             encoding,

@@ -62,6 +62,7 @@ impl World {
             connection: ConnectionId(id),
             serializer,
             origin: Some(origin),
+            is_encrypted: false,
         });
     }
 

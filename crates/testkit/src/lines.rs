@@ -65,7 +65,7 @@ impl World {
         self.plan(way, Event::ClientOpened { link });
         let connection = ConnectionId(link);
         let (serializer, origin) = (Serializer::Protobuf, None);
-        self.hub(HubInput::Opened { connection, serializer, origin });
+        self.hub(HubInput::Opened { connection, serializer, origin, is_encrypted: false });
     }
 
     pub(crate) fn client_opened(&mut self, link: u64) {

@@ -4,7 +4,8 @@
 //!
 //! A client asks, the server answers with a cookie and remembers nothing, and the client puts the
 //! cookie before its ENet connect. The answer is shorter than the question, so that a question with
-//! a forged address is worth nothing to whoever forged it.
+//! a forged address is worth nothing to whoever forged it. The answer also says whether the server
+//! encrypts; then the handshake for that takes the place of the connect, and the connect comes sealed.
 
 pub mod datagram;
 
@@ -33,6 +34,40 @@ const MAGIC: [u8; 6] = [0x7f, 0xff, b'R', b'J', b'E', b'1'];
 const QUESTION: u8 = 1;
 const ANSWER: u8 = 2;
 const CONNECT: u8 = 3;
+const BEGIN: u8 = 4;
+const BEGUN: u8 = 5;
+
+/// Whether a server encrypts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Offer {
+    /// It does not.
+    Plain,
+    /// If the client wants it.
+    Either,
+    /// It lets nobody in otherwise.
+    Sealed,
+}
+
+impl Offer {
+    const ALL: [Self; 3] = [Self::Plain, Self::Either, Self::Sealed];
+
+    fn byte(self) -> u8 {
+        match self {
+            Self::Plain => 0,
+            Self::Either => 1,
+            Self::Sealed => 2,
+        }
+    }
+}
+
+/// What a server answers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Answer {
+    /// The proof of address.
+    pub cookie: Cookie,
+    /// Whether it encrypts.
+    pub offer: Offer,
+}
 
 /// A datagram of this exchange, as a server reads it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -46,6 +81,13 @@ pub enum Asked<'a> {
         /// What follows it.
         datagram: &'a [u8],
     },
+    /// The first message of a handshake for encryption, with a cookie before it.
+    Begin {
+        /// The cookie.
+        cookie: Cookie,
+        /// The message.
+        message: &'a [u8],
+    },
 }
 
 impl<'a> Asked<'a> {
@@ -57,6 +99,10 @@ impl<'a> Asked<'a> {
             (CONNECT, rest) => {
                 let (cookie, datagram) = rest.split_first_chunk()?;
                 Some(Self::Connect { cookie: *cookie, datagram })
+            }
+            (BEGIN, rest) => {
+                let (cookie, message) = rest.split_first_chunk()?;
+                Some(Self::Begin { cookie: *cookie, message })
             }
             _ => None,
         }
@@ -71,32 +117,53 @@ pub fn question() -> [u8; QUESTION_BYTES] {
     question
 }
 
-/// Gives a cookie.
-#[must_use]
-pub fn answer(cookie: &Cookie) -> [u8; ANSWER_BYTES] {
-    let mut answer = [0; ANSWER_BYTES];
-    answer[..HEAD_BYTES].copy_from_slice(&head(ANSWER));
-    answer[HEAD_BYTES..].copy_from_slice(cookie);
-    answer
-}
+impl Answer {
+    /// As it is sent. Both ends of a handshake for encryption go by these bytes, so that nobody on the
+    /// way has changed them.
+    #[must_use]
+    pub fn write(&self) -> [u8; ANSWER_BYTES] {
+        let mut answer = [0; ANSWER_BYTES];
+        answer[..HEAD_BYTES].copy_from_slice(&head(ANSWER));
+        answer[HEAD_BYTES - 1] = self.offer.byte();
+        answer[HEAD_BYTES..].copy_from_slice(&self.cookie);
+        answer
+    }
 
-/// The cookie in an answer; none if it is no answer.
-#[must_use]
-pub fn read_answer(datagram: &[u8]) -> Option<Cookie> {
-    match open(datagram)? {
-        (ANSWER, cookie) => cookie.try_into().ok(),
-        _ => None,
+    /// Reads one; none if it is no answer.
+    #[must_use]
+    pub fn read(datagram: &[u8]) -> Option<Self> {
+        let (ANSWER, cookie) = open(datagram)? else { return None };
+        let byte = datagram.get(HEAD_BYTES - 1)?;
+        let offer = Offer::ALL.into_iter().find(|offer| offer.byte() == *byte)?;
+        Some(Self { cookie: cookie.try_into().ok()?, offer })
     }
 }
 
 /// A connect of ENet with its cookie before it.
 #[must_use]
 pub fn with_cookie(cookie: &Cookie, connect: &[u8]) -> Vec<u8> {
-    let mut datagram = Vec::with_capacity(HEAD_BYTES + cookie.len() + connect.len());
-    datagram.extend_from_slice(&head(CONNECT));
-    datagram.extend_from_slice(cookie);
-    datagram.extend_from_slice(connect);
-    datagram
+    [&head(CONNECT)[..], cookie, connect].concat()
+}
+
+/// The first message of a handshake for encryption with its cookie before it.
+#[must_use]
+pub fn begin(cookie: &Cookie, message: &[u8]) -> Vec<u8> {
+    [&head(BEGIN)[..], cookie, message].concat()
+}
+
+/// The server's message of that handshake.
+#[must_use]
+pub fn begun(message: &[u8]) -> Vec<u8> {
+    [&head(BEGUN)[..], message].concat()
+}
+
+/// The message in it; none if it is none.
+#[must_use]
+pub fn read_begun(datagram: &[u8]) -> Option<&[u8]> {
+    match open(datagram)? {
+        (BEGUN, message) => Some(message),
+        _ => None,
+    }
 }
 
 /// The channel on which the server sends this frame, written as protobuf.
@@ -139,11 +206,20 @@ mod tests {
 
     #[test]
     fn an_answer_is_shorter_than_its_question() {
-        assert!(answer(&[7; 32]).len() <= question().len());
+        let answer = Answer { cookie: [7; 32], offer: Offer::Either };
+        assert!(answer.write().len() <= question().len());
         assert_eq!(Asked::read(&question()), Some(Asked::Question));
         assert_eq!(Asked::read(&question()[..QUESTION_BYTES - 1]), None);
-        assert_eq!(read_answer(&answer(&[7; 32])), Some([7; 32]));
-        assert_eq!(read_answer(&question()), None);
+        assert_eq!(Answer::read(&answer.write()), Some(answer));
+        assert_eq!(Answer::read(&question()), None);
+    }
+
+    #[test]
+    fn a_handshake_carries_its_cookie_and_is_told_from_the_rest() {
+        let asked = Asked::Begin { cookie: [3; 32], message: b"first" };
+        assert_eq!(Asked::read(&begin(&[3; 32], b"first")), Some(asked));
+        assert_eq!(read_begun(&begun(b"second")), Some(&b"second"[..]));
+        assert_eq!(read_begun(&begin(&[3; 32], b"first")), None);
     }
 
     #[test]

@@ -60,7 +60,7 @@ impl Filler {
         self.now = self.now.after(Duration::from_millis(1));
         self.put(HubInput::Wake)?;
         let (serializer, origin) = (Serializer::Protobuf, None);
-        self.put(HubInput::Opened { connection, serializer, origin })?;
+        self.put(HubInput::Opened { connection, serializer, origin, is_encrypted: false })?;
         let identity = v1::login::Identity::Anonymous(v1::Anonymous {});
         let login = v1::Login { identity: Some(identity), fresh: false };
         let hello = v1::Hello {

@@ -1,5 +1,5 @@
-//! One connection by ENet: how it is opened, with a cookie for the server's guard, and how frames go
-//! through it. ENet has no task of its own: it is looked after whenever the connection is polled, and a
+//! One connection by ENet: how it is opened, with a cookie for the server's guard and a key of the
+//! server's that is believed, and how frames go through it. ENet has no task of its own: it is looked after whenever the connection is polled, and a
 //! timer sees to it that this is often enough.
 
 use std::collections::VecDeque;
@@ -12,8 +12,9 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
+use rejoin_seal::{Channel, Opening, PublicKey, SEAL_BYTES};
 use rejoin_wire::enet::datagram::{Datagram, Kind};
-use rejoin_wire::enet::{self, CHANNELS, Cookie, QUESTION_BYTES, UNRELIABLE};
+use rejoin_wire::enet::{self, Answer, CHANNELS, Cookie, Offer, UNRELIABLE};
 use rejoin_wire::v1::CloseCode;
 use rejoin_wire::{Encoding, Limits, close};
 use rusty_enet::{Event, Host, HostSettings, MTU_MAX, Packet, PacketReceived, PeerID, Socket};
@@ -21,7 +22,8 @@ use tokio::net::UdpSocket;
 use tokio::time::{Instant, Sleep};
 
 use super::address::Address;
-use super::line::{News, OUTGOING_MAX};
+use super::line::{Known, News, OUTGOING_MAX};
+use super::options::Encryption;
 
 /// An open connection.
 pub(super) struct Enet {
@@ -34,12 +36,14 @@ pub(super) struct Enet {
     tick: Pin<Box<Sleep>>,
     /// One clone in every frame that the server has not acknowledged to ENet.
     under_way: Arc<()>,
+    /// The server's key, if it was not known before.
+    pub(super) learned: Option<PublicKey>,
 }
 
 /// How often ENet is looked after while something is under way, and otherwise.
 const TICKS: (Duration, Duration) = (Duration::from_millis(15), Duration::from_millis(100));
 /// How long the first question for a cookie waits for its answer; each next one twice as long.
-const PATIENCE: Duration = Duration::from_millis(250);
+const PATIENCE: Duration = Duration::from_millis(150);
 /// How long one of several addresses of a name is tried.
 const TRIED_FOR: Duration = Duration::from_secs(2);
 /// Without a sign of life ENet gives the server up between these.
@@ -48,6 +52,10 @@ const SILENCE_MS: (u32, u32) = (5_000, 10_000);
 const TRIES: u32 = 32;
 /// What ENet may keep that cannot be given out yet; one frame more may begin.
 const EARLY_BYTES_MAX: usize = 1 << 20;
+/// The largest datagram of ENet: what every network carries.
+const DATAGRAM_BYTES: u16 = 1_392;
+/// Room for any datagram before the connection.
+const ANSWER_ROOM: usize = 256;
 /// Times that a poll begins anew before others have their turn.
 const TURNS_MAX: usize = 16;
 
@@ -57,6 +65,8 @@ struct Held {
     socket: Arc<UdpSocket>,
     server: SocketAddr,
     cookie: Cookie,
+    /// What datagrams are sealed with, if they are.
+    channel: Option<Channel>,
     is_held: bool,
 }
 
@@ -74,20 +84,22 @@ impl AsRef<[u8]> for Frame {
 
 impl Enet {
     /// Until ENet has made its connection.
-    pub(super) async fn open(address: &Address, limits: &Limits) -> io::Result<Self> {
-        let known: Vec<_> = tokio::net::lookup_host(address.lookup()).await?.collect();
+    pub(super) async fn open(address: &Address, limits: &Limits, known: Known) -> io::Result<Self> {
+        let addresses: Vec<_> = tokio::net::lookup_host(address.lookup()).await?.collect();
         let mut failure = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
-        for (left, server) in known.iter().enumerate().map(|(at, it)| (known.len() - at - 1, it)) {
+        for (at, server) in addresses.iter().enumerate() {
             let asked = ask(*server);
-            let answered = match left {
-                0 => asked.await,
-                _ => tokio::time::timeout(TRIED_FOR, asked)
-                    .await
-                    .unwrap_or_else(|late| Err(late.into())),
+            let answered = match at + 1 < addresses.len() {
+                true => {
+                    let asked = tokio::time::timeout(TRIED_FOR, asked).await;
+                    asked.unwrap_or_else(|late| Err(late.into()))
+                }
+                false => asked.await,
             };
             match answered {
-                Ok((socket, cookie)) => {
-                    return Self::connect(socket, *server, cookie, limits).await;
+                Ok((socket, answer)) => {
+                    let sealed = seal(&socket, &answer, known).await?;
+                    return Self::connect(socket, *server, (answer.cookie, sealed), limits).await;
                 }
                 Err(error) => failure = error,
             }
@@ -98,11 +110,14 @@ impl Enet {
     async fn connect(
         socket: UdpSocket,
         server: SocketAddr,
-        cookie: Cookie,
+        (cookie, sealed): (Cookie, Option<Sealed>),
         limits: &Limits,
     ) -> io::Result<Self> {
         let socket = Arc::new(socket);
-        let held = Held { socket: socket.clone(), server, cookie, is_held: false };
+        let (channel, learned) = sealed.map_or((None, None), |(channel, key)| (Some(channel), key));
+        let bytes =
+            if channel.is_some() { DATAGRAM_BYTES - SEAL_BYTES as u16 } else { DATAGRAM_BYTES };
+        let held = Held { socket: socket.clone(), server, cookie, channel, is_held: false };
         let start = std::time::Instant::now();
         let settings = HostSettings {
             peer_limit: 1,
@@ -116,6 +131,7 @@ impl Enet {
         let largest = limits.server_frame_bytes(Encoding::Protobuf);
         let set = host.set_maximum_packet_size(largest);
         let set = set.and_then(|()| host.set_maximum_waiting_data(EARLY_BYTES_MAX));
+        let set = set.and_then(|()| host.set_mtu(bytes));
         set.map_err(|error| io::Error::other(error.to_string()))?;
         let peer = host.connect(server, CHANNELS, 0).map_err(io::Error::other)?;
         peer.set_timeout(TRIES, SILENCE_MS.0, SILENCE_MS.1);
@@ -128,6 +144,7 @@ impl Enet {
             over: None,
             tick: Box::pin(tokio::time::sleep(TICKS.0)),
             under_way: Arc::new(()),
+            learned,
         };
         std::future::poll_fn(|cx| line.poll_connected(cx)).await?;
         Ok(line)
@@ -218,25 +235,86 @@ impl Enet {
     }
 }
 
-/// A socket that leads to the server, and the server's cookie for it. A server that is not there gives
+/// What seals, and the server's key if that is new.
+type Sealed = (Channel, Option<PublicKey>);
+
+/// A socket that leads to the server, and what the server answers there. A server that is not there gives
 /// no answer, or the system says so.
-async fn ask(server: SocketAddr) -> io::Result<(UdpSocket, Cookie)> {
+async fn ask(server: SocketAddr) -> io::Result<(UdpSocket, Answer)> {
     let any: SocketAddr = match server {
         SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
         SocketAddr::V6(_) => (Ipv6Addr::UNSPECIFIED, 0).into(),
     };
     let socket = UdpSocket::bind(any).await?;
     socket.connect(server).await?;
+    let answer = exchange(&socket, &enet::question(), Answer::read).await?;
+    Ok((socket, answer))
+}
+
+/// Says something until it is answered; other datagrams are none of ours.
+async fn exchange<T>(
+    socket: &UdpSocket,
+    said: &[u8],
+    read: impl Fn(&[u8]) -> Option<T>,
+) -> io::Result<T> {
     let mut patience = PATIENCE;
     loop {
-        socket.send(&enet::question()).await?;
-        let mut room = [0; QUESTION_BYTES];
-        if let Ok(read) = tokio::time::timeout(patience, socket.recv(&mut room)).await
-            && let Some(cookie) = enet::read_answer(&room[..read?])
-        {
-            return Ok((socket, cookie));
+        socket.send(said).await?;
+        let mut room = [0; ANSWER_ROOM];
+        let answered = async {
+            loop {
+                let len = socket.recv(&mut room).await?;
+                if let Some(answer) = read(&room[..len]) {
+                    return io::Result::Ok(answer);
+                }
+            }
+        };
+        if let Ok(answer) = tokio::time::timeout(patience, answered).await {
+            return answer;
         }
         patience *= 2;
+    }
+}
+
+/// Agrees on encryption with the server, or on none.
+async fn seal(socket: &UdpSocket, answer: &Answer, known: Known) -> io::Result<Option<Sealed>> {
+    let is_wanted = known.encryption == Encryption::Required || known.key.is_some();
+    match (answer.offer, known.encryption) {
+        (Offer::Sealed, Encryption::Off) => {
+            return Err(refused("the server lets nobody in without encryption, which is off here"));
+        }
+        (Offer::Plain, _) if is_wanted && known.encryption != Encryption::Off => {
+            return Err(refused("the server does not encrypt, and it must or did before"));
+        }
+        (Offer::Plain, _) | (_, Encryption::Off) => return Ok(None),
+        (Offer::Either | Offer::Sealed, _) => {}
+    }
+    let (opening, first) = Opening::begin(&answer.write()).map_err(io::Error::other)?;
+    let said = enet::begin(&answer.cookie, &first);
+    let second = exchange(socket, &said, |read| enet::read_begun(read).map(<[u8]>::to_vec)).await?;
+    let (channel, key) = opening.finish(&second).map_err(io::Error::other)?;
+    match known.key {
+        Some(before) if before != key => Err(refused(
+            "the server shows another key than it must: it is another server, or somebody stands \
+             between; if it was given a new key, forget the stored one",
+        )),
+        Some(_) => Ok(Some((channel, None))),
+        None => Ok(Some((channel, Some(key)))),
+    }
+}
+
+fn refused(why: &'static str) -> io::Error {
+    io::Error::new(io::ErrorKind::PermissionDenied, why)
+}
+
+impl Held {
+    /// Opens a datagram where it is; none if it is not from the server.
+    fn opened(&mut self, buffer: &mut [u8; MTU_MAX], len: usize) -> Option<usize> {
+        let Some(channel) = &mut self.channel else { return Some(len) };
+        let mut plain = [0; MTU_MAX];
+        let len = channel.open(&buffer[..len], &mut plain)?;
+        buffer[..len].copy_from_slice(&plain[..len]);
+        Some(len)
     }
 }
 
@@ -246,9 +324,13 @@ impl Socket for Held {
 
     fn send(&mut self, _: SocketAddr, bytes: &[u8]) -> io::Result<usize> {
         let is_connect = Datagram::read(bytes).is_some_and(|datagram| datagram.is_from_stranger);
-        let sent = match is_connect {
-            true => self.socket.try_send(&enet::with_cookie(&self.cookie, bytes)),
-            false => self.socket.try_send(bytes),
+        let sent = match &mut self.channel {
+            Some(channel) => match channel.seal(bytes) {
+                Some(sealed) => self.socket.try_send(&sealed),
+                None => return Err(io::Error::other("it cannot be sealed")),
+            },
+            None if is_connect => self.socket.try_send(&enet::with_cookie(&self.cookie, bytes)),
+            None => self.socket.try_send(bytes),
         };
         match sent {
             Ok(_) => Ok(bytes.len()),
@@ -264,6 +346,9 @@ impl Socket for Held {
     ) -> io::Result<Option<(SocketAddr, PacketReceived)>> {
         match self.socket.try_recv(buffer) {
             Ok(len) => {
+                let Some(len) = self.opened(buffer, len) else {
+                    return Ok(Some((self.server, PacketReceived::Partial)));
+                };
                 let len = if self.is_held { without_messages(&buffer[..len]) } else { len };
                 Ok(Some((self.server, PacketReceived::Complete(len))))
             }

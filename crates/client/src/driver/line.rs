@@ -9,6 +9,7 @@ use rejoin_wire::{DecodeError, Encoding, Limits};
 use super::address::Address;
 #[cfg(feature = "enet")]
 use super::enet::Enet;
+use super::options::Encryption;
 use super::pipe;
 use super::stream::Stream;
 use super::trust::Trust;
@@ -27,6 +28,13 @@ pub(super) enum News {
 /// Frames that wait to be written before nothing more is read: what is read may need an answer.
 pub(super) const OUTGOING_MAX: usize = 2_048;
 
+/// What is known of the server before it has said anything, for datagrams.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Known {
+    pub encryption: Encryption,
+    pub key: Option<[u8; 32]>,
+}
+
 /// An open connection.
 pub(super) enum Line {
     Web(Box<WebSocket>),
@@ -38,7 +46,7 @@ pub(super) enum Line {
 /// Tries the addresses one after the other, each for its share of the time.
 pub(super) async fn dial(
     addresses: Vec<Address>,
-    trust: Trust,
+    (trust, known): (Trust, Known),
     encoding: Encoding,
     limits: Limits,
     time: Duration,
@@ -46,7 +54,7 @@ pub(super) async fn dial(
     let share = time / u32::try_from(addresses.len().max(1)).unwrap_or(u32::MAX);
     let mut failure = "there is no address to dial".to_owned();
     for address in addresses {
-        let opened = open(&address, &trust, encoding, &limits);
+        let opened = open(&address, (&trust, known), encoding, &limits);
         match tokio::time::timeout(share, opened).await {
             Ok(Ok(line)) => return Ok(line),
             Ok(Err(error)) => failure = format!("{}: {error}", address.uri),
@@ -58,13 +66,13 @@ pub(super) async fn dial(
 
 async fn open(
     address: &Address,
-    trust: &Trust,
+    (trust, known): (&Trust, Known),
     encoding: Encoding,
     limits: &Limits,
 ) -> Result<Line, String> {
     #[cfg(feature = "enet")]
     if address.scheme.is_enet {
-        let line = Enet::open(address, limits).await.map_err(|error| error.to_string())?;
+        let line = Enet::open(address, limits, known).await.map_err(|error| error.to_string())?;
         return Ok(Line::Enet(Box::new(line)));
     }
     let pipe = pipe::open(address, trust).await.map_err(|error| error.to_string())?;
@@ -76,6 +84,15 @@ async fn open(
 }
 
 impl Line {
+    /// The key of a server that was not known before.
+    pub(super) fn learned(&self) -> Option<[u8; 32]> {
+        match self {
+            Self::Web(_) | Self::Stream(_) => None,
+            #[cfg(feature = "enet")]
+            Self::Enet(enet) => enet.learned,
+        }
+    }
+
     /// Takes a frame to be written.
     pub(super) fn push(&mut self, frame: Bytes) {
         match self {

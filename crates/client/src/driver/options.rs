@@ -21,6 +21,19 @@ pub enum Login {
     Anonymous,
 }
 
+/// Whether datagrams are encrypted. Byte streams and WebSockets are by their address: `wss://`, `tls://`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum Encryption {
+    /// Never.
+    Off,
+    /// If the server does; and always, once it has shown a key.
+    #[default]
+    Preferred,
+    /// Always.
+    Required,
+}
+
 /// How a player connects. [`Options::new`] logs in by a key and keeps everything in memory.
 #[derive(Clone)]
 #[non_exhaustive]
@@ -40,6 +53,11 @@ pub struct Options {
     /// Certificates, as PEM, that a server's must lead to where the address is encrypted. Nobody
     /// else is believed.
     pub roots: Vec<String>,
+    /// Whether datagrams are encrypted, at `enet://`.
+    pub encryption: Encryption,
+    /// The key by which the server must be known there. None: the first one that it shows is believed,
+    /// stored, and from then on the only one.
+    pub server_key: Option<[u8; 32]>,
 }
 
 impl Options {
@@ -55,6 +73,8 @@ impl Options {
             events_max: 256,
             commands_max: 64,
             roots: Vec::new(),
+            encryption: Encryption::default(),
+            server_key: None,
         }
     }
 
@@ -69,6 +89,18 @@ impl Options {
     pub fn root(mut self, pem: impl Into<String>) -> Self {
         self.roots.push(pem.into());
         self
+    }
+
+    /// The same, with datagrams encrypted or not.
+    #[must_use]
+    pub fn encryption(self, encryption: Encryption) -> Self {
+        Self { encryption, ..self }
+    }
+
+    /// The same, with the key by which the server must be known, for addresses with `enet://`.
+    #[must_use]
+    pub fn server_key(self, key: [u8; 32]) -> Self {
+        Self { server_key: Some(key), ..self }
     }
 
     /// The same, with another place for key, secret and token.

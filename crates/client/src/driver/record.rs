@@ -45,6 +45,16 @@ pub(super) fn read_secret(server: &str, record: &[u8]) -> Read<Secret> {
     read(server, record, Secret::from_slice)
 }
 
+pub(super) fn write_server_key(server: &str, key: &[u8; 32]) -> Vec<u8> {
+    let mut record = head(server);
+    record.extend_from_slice(key);
+    record
+}
+
+pub(super) fn read_server_key(server: &str, record: &[u8]) -> Read<[u8; 32]> {
+    read(server, record, |key| key.try_into().ok())
+}
+
 fn head(server: &str) -> Vec<u8> {
     // No name is longer than 253 bytes, which is asked before the player starts.
     let len = u8::try_from(server.len()).unwrap_or(u8::MAX);

@@ -19,11 +19,13 @@ pub enum Slot {
     Secret,
     /// The session and its resume token.
     Session,
+    /// The key that the server showed, where the transport is encrypted by it.
+    ServerKey,
 }
 
 impl Slot {
     /// Every slot.
-    pub const ALL: [Slot; 3] = [Slot::Key, Slot::Secret, Slot::Session];
+    pub const ALL: [Slot; 4] = [Slot::Key, Slot::Secret, Slot::Session, Slot::ServerKey];
 
     /// Its name, for files and for keys of a store.
     #[must_use]
@@ -32,6 +34,7 @@ impl Slot {
             Slot::Key => "key",
             Slot::Secret => "secret",
             Slot::Session => "session",
+            Slot::ServerKey => "server-key",
         }
     }
 }

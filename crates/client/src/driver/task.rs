@@ -19,7 +19,7 @@ use super::clock::Clock;
 use super::command::{Command, ReplyTo};
 use super::error::{OpenError, RequestError};
 use super::key::chance;
-use super::line::{Line, News, dial};
+use super::line::{Known, Line, News, dial};
 use super::options::Options;
 use super::trust::Trust;
 use super::vault::Vault;
@@ -34,7 +34,8 @@ pub(super) async fn start(
     options: Options,
 ) -> Result<(mpsc::Sender<Command>, mpsc::Receiver<Event>), OpenError> {
     let home = Address::parse(url)?;
-    let Options { login, storage, mut config, is_fresh, events_max, commands_max, roots } = options;
+    let Options { login, storage, mut config, is_fresh, events_max, commands_max, .. } = options;
+    let Options { roots, encryption, server_key, .. } = options;
     let trust = Trust::new(&roots)?;
     if !home.scheme.is_web {
         // Byte streams have one encoding.
@@ -60,6 +61,7 @@ pub(super) async fn start(
         config,
         home,
         trust,
+        known: Known { encryption, key: server_key.or(found.server_key) },
         vault,
         clock: Clock::start(),
         link: Link::None,
@@ -81,6 +83,7 @@ struct Task {
     /// Where the game was told to connect.
     home: Address,
     trust: Trust,
+    known: Known,
     vault: Vault,
     clock: Clock,
     link: Link,
@@ -133,7 +136,7 @@ impl Task {
             match self.turn().await {
                 Turn::Command(Some(command)) => self.obey(command),
                 Turn::Command(None) => self.has_handles = false,
-                Turn::Dialled(dialled) => self.dialled(dialled),
+                Turn::Dialled(dialled) => self.dialled(dialled).await,
                 Turn::Heard(news) => self.heard(news),
                 Turn::Alarm => self.wake().await,
                 Turn::Told => {}
@@ -204,10 +207,16 @@ impl Task {
         }
     }
 
-    fn dialled(&mut self, dialled: Result<Line, String>) {
+    async fn dialled(&mut self, dialled: Result<Line, String>) {
         let now = self.clock.now();
         match dialled {
             Ok(socket) => {
+                if let Some(key) = socket.learned() {
+                    // Before anything is said: whoever shows another one later is somebody else.
+                    self.known.key = Some(key);
+                    let failure = self.vault.store_server_key(&key).await;
+                    self.backlog.extend(failure);
+                }
                 self.link = Link::Open(socket);
                 self.client.opened(now);
             }
@@ -243,7 +252,7 @@ impl Task {
                 () = std::future::ready(()) => break,
             };
             match turn {
-                Turn::Dialled(dialled) => self.dialled(dialled),
+                Turn::Dialled(dialled) => self.dialled(dialled).await,
                 Turn::Heard(news) => self.heard(news),
                 Turn::Command(_) | Turn::Alarm | Turn::Told | Turn::NobodyListens => {}
             }
@@ -293,7 +302,7 @@ impl Task {
         let Config { encoding, limits, handshake_timeout, .. } = self.config;
         Link::Dialling(Box::pin(dial(
             known,
-            self.trust.clone(),
+            (self.trust.clone(), self.known),
             encoding,
             limits,
             handshake_timeout,

@@ -22,6 +22,7 @@ pub(super) struct Vault {
 pub(super) struct Found {
     pub identity: Identity,
     pub session: Option<ResumeState>,
+    pub server_key: Option<[u8; 32]>,
     /// What went wrong and does not keep anybody from playing.
     pub failures: Vec<Event>,
 }
@@ -44,6 +45,10 @@ impl Vault {
 
     pub(super) async fn store_secret(&self, secret: &Secret) -> Option<Event> {
         self.store(Slot::Secret, record::write_secret(&self.server, secret)).await
+    }
+
+    pub(super) async fn store_server_key(&self, key: &[u8; 32]) -> Option<Event> {
+        self.store(Slot::ServerKey, record::write_server_key(&self.server, key)).await
     }
 
     pub(super) async fn forget_session(&self) -> Option<Event> {
@@ -91,7 +96,10 @@ fn find(storage: &dyn Storage, server: &str, login: Login) -> Result<Found, Open
         let forgotten = storage.forget(Slot::Session);
         failures.extend(forgotten.err().map(|error| failed(Slot::Session, &error)));
     }
-    Ok(Found { identity, session, failures })
+    let read = |bytes: &[u8]| record::read_server_key(server, bytes);
+    let loaded = storage.load(Slot::ServerKey);
+    let server_key = value(Slot::ServerKey, loaded, read, &mut failures);
+    Ok(Found { identity, session, server_key, failures })
 }
 
 /// A key that is there and cannot be used stops everything: a new one in its place would be another

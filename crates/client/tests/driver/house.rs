@@ -136,7 +136,12 @@ impl Hall {
                     Encoding::Protobuf => Serializer::Protobuf,
                     Encoding::Json => Serializer::Json,
                 };
-                self.to_hub.push_back(HubInput::Opened { connection, serializer, origin: None });
+                self.to_hub.push_back(HubInput::Opened {
+                    connection,
+                    serializer,
+                    origin: None,
+                    is_encrypted: false,
+                });
             }
             Mail::Received(connection, bytes) => {
                 let Some((encoding, _)) = self.sockets.get(&connection) else { return };

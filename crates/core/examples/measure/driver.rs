@@ -135,7 +135,7 @@ impl Driver {
         self.last_connection += 1;
         let connection = ConnectionId(self.last_connection);
         let (serializer, origin) = (Serializer::Protobuf, None);
-        self.input(HubInput::Opened { connection, serializer, origin });
+        self.input(HubInput::Opened { connection, serializer, origin, is_encrypted: false });
         connection
     }
 

@@ -263,8 +263,9 @@ impl Hub {
     ) -> (Link, Welcome) {
         self.take_over(now, session_id);
         let hold_ms = self.hold_ms(session_id);
-        let serializer =
-            self.connections.get(&id).map(|known| known.serializer).unwrap_or_default();
+        let known = self.connections.get(&id);
+        let serializer = known.map(|known| known.serializer).unwrap_or_default();
+        let is_encrypted = known.is_some_and(|known| known.is_encrypted);
         let (mut number, mut token) = (None, None);
         let mut epoch = SessionEpoch(0);
         let mut spent = Spent::default();
@@ -275,6 +276,7 @@ impl Hub {
             session.epoch = session.epoch.next();
             session.presence = Presence::Here(id);
             session.serializer = serializer;
+            session.flags.set(Flags::ENCRYPTION, is_encrypted);
             session.active_at = now;
             // A session of an account may be found by another key than it began with.
             (session.identity, session.credential) = (claim.identity, claim.credential);

@@ -217,6 +217,7 @@ pub(crate) struct Due {
 pub(crate) struct Connection {
     pub phase: Phase,
     pub serializer: Serializer,
+    pub is_encrypted: bool,
     pub origin: Option<Origin>,
     pub opened_at: Time,
     pub nonce: [u8; 32],
@@ -251,6 +252,7 @@ impl Connection {
         Self {
             phase: Phase::AwaitingHello,
             serializer,
+            is_encrypted: false,
             origin,
             opened_at: now,
             nonce,

@@ -25,7 +25,7 @@ impl Hub {
         &mut self,
         now: Time,
         id: ConnectionId,
-        serializer: Serializer,
+        (serializer, is_encrypted): (Serializer, bool),
         origin: Option<Origin>,
     ) {
         if self.connections.contains_key(&id) {
@@ -34,6 +34,7 @@ impl Hub {
         }
         let nonce = self.chance.bytes();
         let mut connection = Connection::new(now, serializer, origin, nonce);
+        connection.is_encrypted = is_encrypted;
         connection.due.handshake =
             self.alarms.set(now, self.config.handshake, Alarm::Handshake(id));
         self.connections.insert(id, connection);

@@ -430,7 +430,12 @@ impl Desk {
         let client = self.clients.entry(name).or_insert_with(|| Client::new(name));
         client.lines.push(Line { id, nonce: Bytes::new(), frames: Vec::new(), closed: None });
         let (serializer, origin) = (Serializer::Protobuf, self.origin);
-        self.to_hub.push_back(HubInput::Opened { connection: id, serializer, origin });
+        self.to_hub.push_back(HubInput::Opened {
+            connection: id,
+            serializer,
+            origin,
+            is_encrypted: false,
+        });
         id
     }
 }

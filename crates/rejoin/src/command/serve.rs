@@ -5,8 +5,8 @@ use std::net::SocketAddr;
 
 use rejoin::hub::HubConfig;
 use rejoin::server::{
-    AdminConfig, ApiConfig, GamesConfig, Server, ServerBuilder, SightConfig, TcpConfig, Tls,
-    TlsError, WebConfig, Webhook, relay,
+    AdminConfig, ApiConfig, Encryption, GamesConfig, Server, ServerBuilder, ServerKey, SightConfig,
+    TcpConfig, Tls, TlsError, WebConfig, Webhook, relay,
 };
 use rejoin::store::Embedded;
 use rejoin_arena::Arena;
@@ -17,7 +17,7 @@ use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
 use super::settings::{EnetSettings, GuardMode, Settings, TlsSettings};
-use super::{Failure, control};
+use super::{Failure, control, server_key};
 
 /// What a browser shows at the players' door.
 const PAGE: &str = include_str!("page.html");
@@ -61,7 +61,8 @@ async fn serve(settings: &Settings) -> Result<(), Failure> {
     let admin = bind(settings.admin_listen, "operators", "--admin-listen")?;
     let tcp = settings.tcp.map(|tcp| bind(tcp.listen, "players by TCP", "--tcp-listen"));
     let tcp = tcp.transpose()?;
-    let enet = bind_enet(&settings.enet).await?;
+    require_encryption(settings)?;
+    let enet = (bind_enet(&settings.enet).await?, server_key::find(settings)?);
     let at = |listener: &TcpListener, asked| listener.local_addr().unwrap_or(asked);
     let (players_at, admin_at) = (at(&players, settings.listen), at(&admin, settings.admin_listen));
 
@@ -181,14 +182,33 @@ async fn bind_enet(settings: &EnetSettings) -> Result<Vec<UdpSocket>, Failure> {
 fn open_datagrams(
     settings: &Settings,
     server: &Server,
-    sockets: Vec<UdpSocket>,
+    (sockets, key): (Vec<UdpSocket>, Option<ServerKey>),
 ) -> Vec<SocketAddr> {
     let at = sockets.iter().filter_map(|socket| socket.local_addr().ok()).collect();
+    if let Some(key) = &key {
+        println!("by ENet the server is known by the key {}", server_key::hex(key));
+    }
     for socket in sockets {
-        let (server, config) = (server.clone(), settings.enet.config);
+        let (server, mut config) = (server.clone(), settings.enet.config.clone());
+        config.key.clone_from(&key);
         tokio::spawn(async move { server.listen_enet(socket, config).await });
     }
     at
+}
+
+/// Where encryption is required no door without it may be reached from other machines.
+fn require_encryption(settings: &Settings) -> Result<(), Failure> {
+    let streams = settings.tcp.map(|tcp| tcp.listen);
+    let mut doors = std::iter::once(settings.listen).chain(streams);
+    let is_plain = settings.tls == TlsSettings::Off && doors.any(|at| !at.ip().is_loopback());
+    if settings.encryption == Encryption::Required && is_plain {
+        return Err(Failure::new(
+            "[encryption] policy is \"required\", and players would connect without: give [tls] a \
+             certificate, or listen on the loopback for a proxy that encrypts"
+                .to_owned(),
+        ));
+    }
+    Ok(())
 }
 
 fn web_config(settings: &Settings, players: SocketAddr, tls: Option<Tls>) -> WebConfig {

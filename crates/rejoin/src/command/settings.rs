@@ -14,11 +14,13 @@ use std::time::Duration;
 
 use clap::Args;
 use rejoin::server::relay::RelayConfig;
-use rejoin::server::{AddressBlock, Addresses, ForwardedHeader, IdentityConfig, Webhook};
+use rejoin::server::{
+    AddressBlock, Addresses, Encryption, ForwardedHeader, IdentityConfig, Webhook,
+};
 use serde::{Deserialize, Deserializer};
 
 use self::directory::{DirectoryFile, DirectorySettings};
-use self::doors::{EnetFile, TcpFile, TlsFile};
+use self::doors::{EncryptionFile, EnetFile, TcpFile, TlsFile};
 pub(crate) use self::doors::{EnetSettings, TcpSettings, TlsSettings};
 pub(crate) use self::guard::GuardMode;
 use self::guard::{GuardFile, GuardSettings};
@@ -108,6 +110,8 @@ struct File {
     tcp: TcpFile,
     #[serde(default)]
     enet: EnetFile,
+    #[serde(default)]
+    encryption: EncryptionFile,
     tls: Option<TlsFile>,
     #[serde(default)]
     guard: GuardFile,
@@ -217,6 +221,7 @@ pub(crate) struct Settings {
     /// None: there is no door for byte streams.
     pub(crate) tcp: Option<TcpSettings>,
     pub(crate) enet: EnetSettings,
+    pub(crate) encryption: Encryption,
     pub(crate) tls: TlsSettings,
     pub(crate) guard: GuardSettings,
     pub(crate) identity: IdentityConfig,
@@ -260,7 +265,11 @@ impl ServeArguments {
                 .settings(self.directory_keys.as_deref())
                 .map_err(Failure::new)?,
             tcp: file.tcp.settings(self.tcp_listen),
-            enet: file.enet.settings(self.enet_listen.as_deref()).map_err(Failure::new)?,
+            enet: file
+                .enet
+                .settings(self.enet_listen.as_deref(), file.encryption.settings())
+                .map_err(Failure::new)?,
+            encryption: file.encryption.settings(),
             tls: doors::tls(file.tls, self.tls_dev),
             guard: file.guard.settings(self.guard),
             identity: file.identity.config().map_err(Failure::new)?,
@@ -328,6 +337,7 @@ impl fmt::Display for Settings {
         }
         directory::show(&self.directory, f)?;
         doors::show(self.tcp, &self.enet, &self.tls, f)?;
+        doors::show_encryption(self.encryption, f)?;
         self.guard.show(f)?;
         identity::show(&self.identity, f)?;
         writeln!(f, "\n[admin]\nlisten = \"{}\"", self.admin_listen)?;
@@ -402,17 +412,19 @@ mod tests {
     #[test]
     fn enet_has_one_port_or_several_and_no_more_peers_than_it_can_number() {
         let one = parse("[enet]\nlisten = \"127.0.0.1:7403\"\n").expect("good").enet;
-        let one = one.settings(None).expect("good");
+        let policy = Encryption::Preferred;
+        let one = one.settings(None, policy).expect("good");
         assert_eq!((one.listen.len(), one.config), (1, EnetConfig::default()));
         let two = "[enet]\nlisten = [\"127.0.0.1:7403\", \"127.0.0.1:7404\"]\nstock = true\n";
-        let two = parse(two).expect("good").enet.settings(None).expect("good");
+        let two = parse(two).expect("good").enet.settings(None, policy).expect("good");
         assert!(two.config.stock && two.listen.len() == 2);
         let mut settings = ServeArguments::default().settings().expect("the defaults are good");
         assert!(settings.enet.listen.is_empty());
         settings.enet = two.clone();
         let shown = parse(&settings.to_string()).expect("it was written here");
-        assert_eq!(shown.enet.settings(None), Ok(two));
-        let many = parse("[enet]\npeers_max = 5000\n").expect("a number").enet.settings(None);
+        assert_eq!(shown.enet.settings(None, shown.encryption.settings()), Ok(two));
+        let many = parse("[enet]\npeers_max = 5000\n").expect("a number").enet;
+        let many = many.settings(None, policy);
         assert!(many.is_err_and(|why| why.contains("4095")));
     }
 

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use rejoin::client::Event;
 use rejoin::client::driver::{Options, Player};
-use rejoin::wire::enet::{self, Cookie};
+use rejoin::wire::enet::{self, Answer, Cookie};
 use rusty_enet::{Host, HostSettings, MTU_MAX, PacketReceived, PeerID, Socket};
 
 use crate::house::{House, PATIENCE};
@@ -26,9 +26,9 @@ pub(crate) fn cookie(socket: &UdpSocket, server: SocketAddr) -> Cookie {
         socket.send_to(&enet::question(), server).expect("it is sent");
         let mut room = [0; 100];
         if let Ok((len, _)) = socket.recv_from(&mut room)
-            && let Some(cookie) = enet::read_answer(&room[..len])
+            && let Some(answer) = Answer::read(&room[..len])
         {
-            return cookie;
+            return answer.cookie;
         }
     }
     panic!("no cookie");

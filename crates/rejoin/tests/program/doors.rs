@@ -1,12 +1,14 @@
 //! The other doors of the program: TCP, ENet and TLS, with the Rust client, and what is wrong with a
 //! certificate said at the start.
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read as _, Write as _};
 use std::process::{Child, Stdio};
 use std::time::Duration;
 
 use rejoin::client::Event;
-use rejoin::client::driver::{Events, OpenError, Options, Player};
+use rejoin::client::driver::{
+    Encryption, Events, Memory, OpenError, Options, Player, Slot, Storage,
+};
 
 use crate::serving::{PATIENCE, Serving, file, rejoin, told};
 
@@ -143,6 +145,82 @@ async fn the_rust_client_speaks_enet() {
     // To leave is to be told so.
     players[0].0.leave().await.expect("it runs");
     until(&mut players[0].1, |event| matches!(event, Event::Left)).await;
+}
+
+/// A server by ENet that encrypts as this policy says: where it is, and its key.
+fn sealed(policy: &str) -> (Serving, String, [u8; 32]) {
+    let settings = file(&format!("{policy}.toml"));
+    std::fs::write(&settings, format!("[encryption]\npolicy = {policy:?}\n")).expect("a folder");
+    let settings = settings.to_str().expect("text");
+    let enet = ["--enet-listen", "127.0.0.1:0", "--config", settings];
+    let serving = Serving::start(&[&["--dev", "--memory"][..], &enet[..]].concat());
+    let word = |found: &dyn Fn(&str) -> bool| {
+        let mut words = serving.said.iter().flat_map(|line| line.split_whitespace());
+        words.find(|word| found(word)).map(str::to_owned)
+    };
+    let url = word(&|word| word.starts_with("enet://")).expect("it says where");
+    let hex = word(&|word| word.len() == 64).unwrap_or_default();
+    let mut key = [0; 32];
+    for (at, byte) in key.iter_mut().enumerate().take(hex.len() / 2) {
+        *byte = u8::from_str_radix(&hex[2 * at..2 * at + 2], 16).expect("hex");
+    }
+    (serving, url, key)
+}
+
+/// What operators are told.
+fn ask(serving: &Serving, path: &str) -> String {
+    let mut words = serving.said.iter().skip_while(|line| !line.contains("operators"));
+    let line = words.next().expect("it says where");
+    let url = line.split_whitespace().find_map(|word| word.strip_prefix("http://"));
+    let at = url.expect("an address").trim_end_matches('/');
+    let mut socket = std::net::TcpStream::connect(at).expect("it listens");
+    let request = format!("GET {path} HTTP/1.1\r\nHost: {at}\r\nConnection: close\r\n\r\n");
+    socket.write_all(request.as_bytes()).expect("open");
+    let mut answer = String::new();
+    socket.read_to_string(&mut answer).expect("text");
+    answer
+}
+
+async fn is_let_in(url: &str, options: Options) -> Result<(), String> {
+    let (_player, mut events) = Player::connect(url, options).await.expect("an address");
+    let told = |event: &Event| matches!(event, Event::Connected { .. } | Event::DialFailed { .. });
+    match until(&mut events, told).await {
+        Event::DialFailed { text } => Err(text),
+        _ => Ok(()),
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_by_enet_is_known_by_its_key() {
+    let (serving, url, key) = sealed("required");
+    // Pinned, and trusted on first use.
+    let pinned = Options::new().server_key(key);
+    assert_eq!(is_let_in(&url, pinned).await, Ok(()));
+    let storage = Memory::new();
+    let trusting = || Options::new().storage(storage.clone());
+    assert_eq!(is_let_in(&url, trusting()).await, Ok(()));
+    let stored = storage.load(Slot::ServerKey).expect("memory").expect("it was kept");
+    assert!(stored.ends_with(&key));
+    assert_eq!(is_let_in(&url, trusting()).await, Ok(()));
+    // Operators see it, of the session and in the figures.
+    assert!(ask(&serving, "/sessions").contains("\"encrypted\":true"));
+    let figure = "rejoin_connections_encrypted_total{transport=\"enet\"} 3";
+    assert!(ask(&serving, "/metrics").contains(figure));
+    // Another key, and no encryption at all, are refused by whom they concern.
+    let wrong = is_let_in(&url, Options::new().server_key([7; 32])).await;
+    assert!(wrong.is_err_and(|text| text.contains("another key")));
+    let off = is_let_in(&url, Options::new().encryption(Encryption::Off)).await;
+    assert!(off.is_err_and(|text| text.contains("without encryption")));
+    // Another server in its place: whoever trusted the first is not let down.
+    let (_other, other, _) = sealed("preferred");
+    let changed = is_let_in(&other, trusting()).await;
+    assert!(changed.is_err_and(|text| text.contains("another key")));
+    let (_plain, plain, _) = sealed("off");
+    let stripped = is_let_in(&plain, trusting()).await;
+    assert!(stripped.is_err_and(|text| text.contains("does not encrypt")));
+    let required = Options::new().encryption(Encryption::Required);
+    assert!(is_let_in(&plain, required).await.is_err());
+    assert_eq!(is_let_in(&plain, Options::new()).await, Ok(()));
 }
 
 #[test]

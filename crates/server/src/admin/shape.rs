@@ -5,7 +5,7 @@ use rejoin_core::event::{Event, Rung};
 use rejoin_core::exchange::{Hold, ZoneName};
 use rejoin_core::hub::SessionView;
 use rejoin_core::id::{PlayerId, ZoneId};
-use rejoin_core::session::{Presence, Serializer};
+use rejoin_core::session::{Flags, Presence, Serializer};
 use rejoin_core::time::WallTime;
 use rejoin_core::timeline::{Timeline, What};
 use rejoin_wire::v1::{CloseCode, PartCause, RungReason};
@@ -116,6 +116,7 @@ pub(crate) fn session(view: &SessionView) -> Value {
         "state": state,
         "connection": connection,
         "zone": view.zone.map(place),
+        "encrypted": view.flags.has(Flags::ENCRYPTION),
         "serializer": match view.serializer {
             Serializer::Protobuf => "protobuf",
             Serializer::Json => "json",

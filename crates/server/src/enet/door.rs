@@ -1,6 +1,7 @@
 //! The socket as ENet sees it: every datagram passes here first. Questions for a cookie are answered and
 //! forgotten; a connect is let in with a cookie, or, for peers that know nothing of cookies, if that was
-//! allowed; anything else only from an address that was let in.
+//! allowed; anything else only from an address that was let in. Whoever has begun to encrypt is heard
+//! sealed and not otherwise.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -8,15 +9,16 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use rejoin_seal::{Channel, ServerKey};
 use rejoin_wire::DecodeError;
 use rejoin_wire::enet::datagram::Datagram;
-use rejoin_wire::enet::{self, Asked};
+use rejoin_wire::enet::{self, Answer, Asked, Cookie, Offer};
 use rusty_enet::{MTU_MAX, PacketReceived, Socket};
 use tokio::net::UdpSocket;
 
-use super::EnetConfig;
 use super::cookie::Cookies;
-use super::guest::Guest;
+use super::guest::{Guest, Seal};
+use super::{Encryption, EnetConfig};
 use crate::server::Server;
 
 /// Datagrams that are read in one turn; others have theirs in between.
@@ -34,6 +36,7 @@ pub(super) struct Door {
     config: EnetConfig,
     frame_bytes_max: usize,
     cookies: Cookies,
+    key: ServerKey,
     guests: HashMap<SocketAddr, Guest>,
     strangers: usize,
     /// Datagrams that may still be read in this turn.
@@ -50,8 +53,7 @@ impl Door {
         socket: Arc<UdpSocket>,
         server: Server,
         config: EnetConfig,
-        key: [u8; 32],
-        now: Instant,
+        (cookies, key): (Cookies, ServerKey),
     ) -> Self {
         let frame_bytes_max = server.0.limits.client_frame_bytes(rejoin_wire::Encoding::Protobuf);
         Self {
@@ -59,7 +61,8 @@ impl Door {
             server,
             config,
             frame_bytes_max,
-            cookies: Cookies::new(key, now),
+            cookies,
+            key,
             guests: HashMap::new(),
             strangers: 0,
             turn: 0,
@@ -106,36 +109,105 @@ impl Door {
     fn let_in(&mut self, bytes: &[u8], from: SocketAddr) -> Option<(usize, usize)> {
         match Asked::read(bytes) {
             Some(Asked::Question) => {
-                let answer = enet::answer(&self.cookies.make(from, Instant::now()));
+                let cookie = self.cookies.make(from, Instant::now());
+                let answer = Answer { cookie, offer: self.offer() }.write();
                 let _ = self.socket.try_send_to(&answer, from);
                 None
             }
             Some(Asked::Connect { cookie, datagram }) => {
-                if !self.cookies.is_good(&cookie, from, Instant::now()) {
+                let is_good = self.cookies.is_good(&cookie, from, Instant::now());
+                if !is_good || self.offer() == Offer::Sealed {
                     return None;
                 }
                 let connect = Datagram::read(datagram)?.connect()?;
                 let is_in = self.admit(connect, from, true);
                 is_in.then_some((bytes.len() - datagram.len(), datagram.len()))
             }
+            Some(Asked::Begin { cookie, message }) => {
+                if self.cookies.is_good(&cookie, from, Instant::now()) {
+                    self.begin(cookie, message, from);
+                }
+                None
+            }
             None => self.let_in_enet(bytes, from),
         }
+    }
+
+    fn offer(&self) -> Offer {
+        match self.config.encryption {
+            Encryption::Off => Offer::Plain,
+            Encryption::Preferred => Offer::Either,
+            Encryption::Required => Offer::Sealed,
+        }
+    }
+
+    /// Somebody begins to encrypt, and has shown a good cookie.
+    fn begin(&mut self, cookie: Cookie, message: &[u8], from: SocketAddr) {
+        if let Some(guest) = self.guests.get(&from) {
+            match &guest.seal {
+                // Said again because our answer was lost.
+                Some(seal) if seal.first == message => {
+                    let _ = self.socket.try_send_to(&seal.second, from);
+                }
+                _ => self.replaced.push(from),
+            }
+            return;
+        }
+        let offer = self.offer();
+        if offer == Offer::Plain || !self.make_room(from, true) {
+            return;
+        }
+        let said = Answer { cookie, offer }.write();
+        let (Ok((channel, second)), Some(guest)) =
+            (self.key.accept(&said, message), self.guests.get_mut(&from))
+        else {
+            return self.forget(&from);
+        };
+        let second = enet::begun(&second);
+        let _ = self.socket.try_send_to(&second, from);
+        guest.seal = Some(Seal { channel, first: message.to_vec(), second });
+    }
+
+    /// Opens a sealed datagram where it is; its length, and what of it ENet may see.
+    fn let_in_sealed(
+        &mut self,
+        buffer: &mut [u8; MTU_MAX],
+        len: usize,
+        from: SocketAddr,
+    ) -> Option<(usize, usize)> {
+        let guest = self.guests.get_mut(&from)?;
+        let mut plain = [0; MTU_MAX];
+        let len = guest.seal.as_mut()?.channel.open(&buffer[..len], &mut plain)?;
+        buffer[..len].copy_from_slice(&plain[..len]);
+        let datagram = Datagram::read(&buffer[..len])?;
+        if !datagram.is_from_stranger {
+            return self.look(&datagram, from);
+        }
+        let connect = datagram.connect()?;
+        let is_same = *guest.connect.get_or_insert(connect) == connect;
+        is_same.then_some((0, len))
     }
 
     fn let_in_enet(&mut self, bytes: &[u8], from: SocketAddr) -> Option<(usize, usize)> {
         let datagram = Datagram::read(bytes)?;
         if datagram.is_from_stranger {
-            let connect = datagram.connect().filter(|_| self.config.stock)?;
+            let may = self.config.stock && self.offer() != Offer::Sealed;
+            let connect = datagram.connect().filter(|_| may)?;
             if !self.admit(connect, from, false) {
                 return None;
             }
             self.guests.get_mut(&from)?.came(bytes.len());
             return Some((0, bytes.len()));
         }
-        let guest = self.guests.get_mut(&from)?;
+        let guest = self.guests.get_mut(&from).filter(|guest| guest.seal.is_none())?;
         guest.came(bytes.len());
+        self.look(&datagram, from)
+    }
+
+    fn look(&mut self, datagram: &Datagram<'_>, from: SocketAddr) -> Option<(usize, usize)> {
+        let guest = self.guests.get_mut(&from)?;
         let was_stranger = guest.is_stranger();
-        let look = guest.look(&datagram, self.frame_bytes_max);
+        let look = guest.look(datagram, self.frame_bytes_max);
         let is_known = was_stranger && !guest.is_stranger();
         self.broken.extend(look.broken.map(|error| (from, error)));
         if is_known {
@@ -148,11 +220,21 @@ impl Door {
     fn admit(&mut self, connect: u32, from: SocketAddr, is_proven: bool) -> bool {
         if let Some(guest) = self.guests.get(&from) {
             // Said again because our answer was lost; or, with proof, somebody new on the same port.
-            if guest.connect != connect && is_proven {
+            let is_same = guest.seal.is_none() && guest.connect == Some(connect);
+            if !is_same && is_proven {
                 self.replaced.push(from);
             }
-            return guest.connect == connect;
+            return is_same;
         }
+        let is_in = self.make_room(from, is_proven);
+        if let Some(guest) = self.guests.get_mut(&from) {
+            guest.connect = Some(connect);
+        }
+        is_in
+    }
+
+    /// A place for somebody new, if there is one.
+    fn make_room(&mut self, from: SocketAddr, is_proven: bool) -> bool {
         let is_full = self.guests.len() >= self.config.peers_max
             || (!is_proven && self.strangers >= STRANGERS_MAX);
         if is_full || self.is_stopping {
@@ -161,7 +243,7 @@ impl Door {
         let address = from.ip().to_canonical();
         match self.server.0.gate.admit(address) {
             Ok(place) => {
-                self.guests.insert(from, Guest::new(connect, place, is_proven, Instant::now()));
+                self.guests.insert(from, Guest::new(place, is_proven, Instant::now()));
                 self.count_strangers();
                 true
             }
@@ -178,8 +260,13 @@ impl Socket for Door {
     type Error = Infallible;
 
     fn send(&mut self, to: SocketAddr, datagram: &[u8]) -> Result<usize, Infallible> {
-        if self.guests.get_mut(&to).is_some_and(|guest| guest.may_send(datagram)) {
-            // What the system does not take now is as good as lost on the way.
+        let Some(guest) = self.guests.get_mut(&to) else { return Ok(datagram.len()) };
+        // What the system does not take now is as good as lost on the way.
+        if let Some(seal) = &mut guest.seal {
+            if let Some(sealed) = seal.channel.seal(datagram) {
+                let _ = self.socket.try_send_to(&sealed, to);
+            }
+        } else if guest.may_send(datagram) {
             let _ = self.socket.try_send_to(datagram, to);
         }
         Ok(datagram.len())
@@ -199,7 +286,12 @@ impl Socket for Door {
                 }
             };
             self.turn -= 1;
-            if let Some((start, bytes)) = self.let_in(&buffer[..len], from) {
+            let is_sealed = Channel::is_sealed(&buffer[..len]);
+            let let_in = match is_sealed {
+                true => self.let_in_sealed(buffer, len, from),
+                false => self.let_in(&buffer[..len], from),
+            };
+            if let Some((start, bytes)) = let_in {
                 buffer.copy_within(start..start + bytes, 0);
                 return Ok(Some((from, PacketReceived::Complete(bytes))));
             }

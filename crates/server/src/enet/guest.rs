@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
+use rejoin_seal::Channel;
 use rejoin_wire::DecodeError;
 use rejoin_wire::enet::datagram::{Command, Datagram, Kind};
 use rejoin_wire::enet::{LOOSE_BYTES_MAX, RELIABLE, UNRELIABLE};
@@ -58,8 +59,10 @@ struct Stranger {
 /// One address.
 #[derive(Debug)]
 pub(super) struct Guest {
-    /// ENet's number of its connect.
-    pub(super) connect: u32,
+    /// ENet's number of its connect; none while it has only begun to encrypt.
+    pub(super) connect: Option<u32>,
+    /// What its datagrams are sealed with.
+    pub(super) seal: Option<Seal>,
     pub(super) since: Instant,
     /// Its place at the door, until its connection holds it.
     pub(super) place: Option<Place>,
@@ -70,6 +73,15 @@ pub(super) struct Guest {
     /// The next reliable number on the other channel: ENet sends one in 65,536 there.
     unreliable_next: u16,
     is_broken: bool,
+}
+
+/// Encryption that has begun.
+#[derive(Debug)]
+pub(super) struct Seal {
+    pub(super) channel: Channel,
+    /// What the client said, and what it was answered, should that get lost.
+    pub(super) first: Vec<u8>,
+    pub(super) second: Vec<u8>,
 }
 
 /// What is let through of a datagram.
@@ -90,9 +102,10 @@ enum Fate {
 }
 
 impl Guest {
-    pub(super) fn new(connect: u32, place: Place, is_proven: bool, since: Instant) -> Self {
+    pub(super) fn new(place: Place, is_proven: bool, since: Instant) -> Self {
         Self {
-            connect,
+            connect: None,
+            seal: None,
             since,
             place: Some(place),
             waiting: Arc::default(),

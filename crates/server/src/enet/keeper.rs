@@ -197,6 +197,7 @@ impl Keeper {
         };
         guest.is_connected = true;
         let (waiting, place) = (guest.waiting.clone(), guest.place.take());
+        let is_encrypted = guest.seal.is_some();
         self.host.peer_mut(PeerID(slot)).set_timeout(TRIES, SILENCE_MS.0, SILENCE_MS.1);
         self.last += 1;
         let id = LineId { slot, number: self.last };
@@ -206,7 +207,8 @@ impl Keeper {
         let (orders, ended) = self.doors.clone();
         let sink = LineSink { id, orders, ended, room: room.clone() };
         self.lines.insert(slot, Line { id, address, incoming, waiting, room });
-        let peer = Peer { transport: Transport::Enet, address: Some(address.ip().to_canonical()) };
+        let address = Some(address.ip().to_canonical());
+        let peer = Peer { transport: Transport::Enet, address, is_encrypted };
         let server = self.server.clone();
         tokio::spawn(async move {
             transport::serve(source, sink, Encoding::Protobuf, peer, server).await;

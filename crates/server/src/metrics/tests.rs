@@ -21,7 +21,7 @@ fn the_set_of_series_is_the_same_before_and_after_everything() {
     for id in 1..=1_000 {
         let (session, player) = (SessionId(id), PlayerId([id as u8; 16]));
         let connection = ConnectionId(id);
-        metrics.connection_opened(Transport::WebSocket);
+        metrics.connection_opened(Transport::WebSocket, false);
         metrics.traffic.receive(connection, 10);
         for event in [
             Event::PlayerConnected { session, player, connection: Some(connection) },

@@ -7,7 +7,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use rejoin_server::{EnetConfig, Server};
 use rejoin_wire::enet::datagram::{Datagram, Kind};
-use rejoin_wire::enet::{self, CHANNELS, Cookie, QUESTION_BYTES};
+use rejoin_wire::enet::{self, Answer, CHANNELS, Cookie, QUESTION_BYTES};
 use rejoin_wire::v1::CloseCode;
 use rejoin_wire::{Encoding, close};
 use rusty_enet::{Event, Host, HostSettings, MTU_MAX, Packet, PacketReceived, PeerID, Socket};
@@ -104,7 +104,7 @@ async fn cookie(socket: &UdpSocket, server: SocketAddr) -> Cookie {
         let mut room = [0; QUESTION_BYTES];
         let answer = tokio::time::timeout(Duration::from_millis(500), socket.recv(&mut room)).await;
         if let Ok(Ok(len)) = answer {
-            return enet::read_answer(&room[..len]).expect("an answer");
+            return Answer::read(&room[..len]).expect("an answer").cookie;
         }
     }
 }

@@ -5,7 +5,7 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use rejoin::server::EnetConfig;
+use rejoin::server::{Encryption, EnetConfig};
 use serde::Deserialize;
 
 #[derive(Deserialize, Clone, PartialEq, Debug, Default)]
@@ -73,8 +73,47 @@ impl TcpFile {
     }
 }
 
+#[derive(Deserialize, Clone, PartialEq, Debug, Default)]
+#[serde(deny_unknown_fields)]
+pub(super) struct EncryptionFile {
+    pub(super) policy: Option<Policy>,
+}
+
+/// Whether connections are encrypted, in the words of the file.
+#[derive(Deserialize, Clone, Copy, PartialEq, Eq, Debug)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Policy {
+    Off,
+    Preferred,
+    Required,
+}
+
+impl EncryptionFile {
+    pub(super) fn settings(&self) -> Encryption {
+        match self.policy {
+            None => Encryption::default(),
+            Some(Policy::Off) => Encryption::Off,
+            Some(Policy::Preferred) => Encryption::Preferred,
+            Some(Policy::Required) => Encryption::Required,
+        }
+    }
+}
+
+pub(super) fn show_encryption(policy: Encryption, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let policy = match policy {
+        Encryption::Off => "off",
+        Encryption::Preferred => "preferred",
+        Encryption::Required => "required",
+    };
+    writeln!(f, "\n[encryption]\npolicy = {policy:?}")
+}
+
 impl EnetFile {
-    pub(super) fn settings(&self, asked: Option<&[SocketAddr]>) -> Result<EnetSettings, String> {
+    pub(super) fn settings(
+        &self,
+        asked: Option<&[SocketAddr]>,
+        encryption: Encryption,
+    ) -> Result<EnetSettings, String> {
         let listen = match (asked, &self.listen) {
             (Some(asked), _) => asked.to_vec(),
             (None, Some(OneOrMore::One(listen))) => vec![*listen],
@@ -91,7 +130,8 @@ impl EnetFile {
             ));
         }
         let stock = self.stock.unwrap_or(default.stock);
-        Ok(EnetSettings { listen, config: EnetConfig { stock, peers_max } })
+        let config = EnetConfig { stock, peers_max, encryption, key: None };
+        Ok(EnetSettings { listen, config })
     }
 }
 
@@ -114,7 +154,7 @@ pub(super) fn show(
     }
     if !enet.listen.is_empty() {
         let listen: Vec<_> = enet.listen.iter().map(ToString::to_string).collect();
-        let EnetConfig { stock, peers_max } = enet.config;
+        let EnetConfig { stock, peers_max, .. } = enet.config;
         writeln!(f, "\n[enet]\nlisten = {listen:?}\nstock = {stock}\npeers_max = {peers_max}")?;
     }
     match tls {
