@@ -105,7 +105,7 @@ impl Stage {
     fn newcomer(&mut self, serializer: Serializer) -> HubInput {
         let connection = ConnectionId(self.last);
         self.last += 1;
-        HubInput::Opened { connection, serializer, origin: None }
+        HubInput::Opened { connection, serializer, origin: None, is_encrypted: false }
     }
 
     fn pass(&mut self, time: Duration) {

@@ -101,7 +101,7 @@ fn kept_rows() -> Vec<(ScopeId, Vec<u8>, Vec<u8>)> {
     keep(&mut hub, &mut kept);
     let connection = ConnectionId(1);
     let serializer = Serializer::Protobuf;
-    hub.handle(now, HubInput::Opened { connection, serializer, origin: None });
+    hub.handle(now, HubInput::Opened { connection, serializer, origin: None, is_encrypted: false });
     let frame = Ok(ClientFrame { frame: Some(hello_frame()) });
     hub.handle(now, HubInput::Received { connection, frame, bytes: 20 });
     keep(&mut hub, &mut kept);
