@@ -176,7 +176,9 @@ impl Link {
                     is_over = true;
                     break;
                 }
-                Ok(_) => drop(tls.process_new_packets().ok()?),
+                Ok(_) => {
+                    tls.process_new_packets().ok()?;
+                }
                 Err(error) if is_later(error.kind()) => break,
                 Err(_) => return None,
             }
