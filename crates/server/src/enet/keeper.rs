@@ -30,8 +30,9 @@ const SWEEP: Duration = Duration::from_secs(1);
 const ORDERS_MAX: usize = 1_024;
 /// Orders that are carried out in one turn.
 const ORDERS_PER_TURN: usize = 512;
-/// What ENet may keep of a peer's messages that cannot be delivered yet; one message more may begin.
-const EARLY_BYTES_MAX: usize = 96 << 10;
+/// What ENet may keep of a peer's messages that cannot be delivered yet; one message more may begin. An
+/// honest peer has parts of two of the largest on their way, and what is refused costs it a timeout.
+const EARLY_BYTES_MAX: usize = 144 << 10;
 /// The largest datagram: what every network carries.
 const DATAGRAM_BYTES: u16 = 1_392;
 /// Without a sign of life ENet gives a peer up between these, a little before a heartbeat would.

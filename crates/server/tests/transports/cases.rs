@@ -101,6 +101,10 @@ pub(crate) async fn who_never_reads_is_let_go_as_too_slow(of: impl Transport, in
     let mut bob = house.member("other").await;
     for _ in 0..300 {
         ann.tell(vec![7; 48_000], false).await;
+        if house.server.connection_count() < 3 {
+            // More would only keep her from reading, too.
+            break;
+        }
     }
     assert_eq!(house.dropped(deaf.session).await, CloseCode::TooSlow);
     house.until("only the deaf one is gone", async |server| server.connection_count() == 2).await;
