@@ -6,6 +6,7 @@
 
 mod autobahn;
 mod javascript;
+mod packages;
 mod runner;
 mod tally;
 
@@ -52,7 +53,10 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let built = stages.run("build tests", || build(runner));
     tally.add_stage(built);
     if built {
-        stages.run("tests", || runner.run_tests(&autobahn::fetch(), &mut tally));
+        stages.run("tests", || {
+            packages::install_for_tests();
+            runner.run_tests(&autobahn::fetch(), &mut tally)
+        });
         if has_library() {
             stages.run("doc tests", || Runner::run_doc_tests(&mut tally));
         }

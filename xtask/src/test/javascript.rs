@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::Result;
 
+use super::packages;
 use super::runner::run_tap;
 use super::tally::Tally;
 use crate::tidy;
@@ -42,7 +43,7 @@ pub fn run(tally: &mut Tally) -> Result<bool> {
         if !is_there(program) {
             // Where they cannot be had, the tests that need them say so, by name.
             println!("    {program} is missing; asking apt-get for it");
-            install_packages(packages);
+            packages::install(packages);
         }
     }
     let is_typed = succeeds(Command::new("npm").args(["run", "--silent", "check"]), &folder);
@@ -73,16 +74,10 @@ fn require_node() -> Result<(), &'static str> {
         return Ok(());
     }
     println!("    node {NODE_MIN} or npm is missing; asking apt-get for them");
-    if install_packages(&["nodejs", "npm"]) && has_node() {
+    if packages::install(&["nodejs", "npm"]) && has_node() {
         return Ok(());
     }
     Err("node 20 or newer and npm are not installed, and apt-get does not give them")
-}
-
-fn install_packages(packages: &[&str]) -> bool {
-    let mut command = Command::new("apt-get");
-    command.args(["install", "--yes", "--no-install-recommends"]).args(packages);
-    command.output().is_ok_and(|output| output.status.success())
 }
 
 fn is_there(program: &str) -> bool {

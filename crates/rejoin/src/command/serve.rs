@@ -19,6 +19,14 @@ use tracing_subscriber::util::SubscriberInitExt;
 use super::settings::{EnetSettings, GuardMode, Settings, TlsSettings};
 use super::{Failure, control, server_key};
 
+/// Says something on the standard output. Whoever listened there may be gone, and the server serves on.
+macro_rules! say {
+    ($($what:tt)*) => {{
+        use std::io::Write;
+        let _ = writeln!(std::io::stdout(), $($what)*);
+    }};
+}
+
 /// What a browser shows at the players' door.
 const PAGE: &str = include_str!("page.html");
 /// Where frames are logged. Operators switch them on for one session at a time.
@@ -109,7 +117,7 @@ async fn serve(settings: &Settings) -> Result<(), Failure> {
             )));
         }
     }
-    println!("stopping: everybody is told to come back");
+    say!("stopping: everybody is told to come back");
     drop(control);
     if tokio::time::timeout(settings.stop_within, server.stop()).await.is_err() {
         return Err(Failure::new(format!(
@@ -117,7 +125,7 @@ async fn serve(settings: &Settings) -> Result<(), Failure> {
             settings.stop_within.as_secs()
         )));
     }
-    println!("stopped");
+    say!("stopped");
     Ok(())
 }
 
@@ -186,7 +194,7 @@ fn open_datagrams(
 ) -> Vec<SocketAddr> {
     let at = sockets.iter().filter_map(|socket| socket.local_addr().ok()).collect();
     if let Some(key) = &key {
-        println!("by ENet the server is known by the key {}", server_key::hex(key));
+        say!("by ENet the server is known by the key {}", server_key::hex(key));
     }
     for socket in sockets {
         let (server, mut config) = (server.clone(), settings.enet.config.clone());
@@ -254,7 +262,7 @@ fn encryption(settings: &Settings, names: &[String]) -> Result<Option<Tls>, Fail
         }
         TlsSettings::Development => {
             let (tls, pem) = Tls::development(names).map_err(told)?;
-            println!("a certificate for development; give it to clients as a root:\n{pem}");
+            say!("a certificate for development; give it to clients as a root:\n{pem}");
             Ok(Some(tls))
         }
     }
@@ -313,21 +321,21 @@ fn greet(settings: &Settings, doors: Doors, admin: SocketAddr) {
         TlsSettings::Off => ("ws", "http", "tcp"),
         _ => ("wss", "https", "tls"),
     };
-    println!("rejoin {} serves", env!("CARGO_PKG_VERSION"));
-    println!("  players   {ws}://{players}/play   (subprotocol rejoin.v1.json or rejoin.v1.proto)");
+    say!("rejoin {} serves", env!("CARGO_PKG_VERSION"));
+    say!("  players   {ws}://{players}/play   (subprotocol rejoin.v1.json or rejoin.v1.proto)");
     if let Some(tcp) = tcp {
-        println!("            {stream}://{tcp}   (protobuf, each frame after its length)");
+        say!("            {stream}://{tcp}   (protobuf, each frame after its length)");
     }
     let whom = if settings.enet.config.stock { "any ENet client" } else { "clients with a cookie" };
     for enet in enet {
-        println!("            enet://{enet}   (protobuf, for {whom})");
+        say!("            enet://{enet}   (protobuf, for {whom})");
     }
     if settings.has_arena(players) {
-        println!("  play at   {http}://{players}/arena");
+        say!("  play at   {http}://{players}/arena");
     }
-    println!("  look at   {http}://{players}/     (what to type, in a browser)");
+    say!("  look at   {http}://{players}/     (what to type, in a browser)");
     if settings.guard.mode == GuardMode::Open {
-        println!("  guard     open: no address has a ration");
+        say!("  guard     open: no address has a ration");
     }
     if settings.directory.enabled {
         let who = match settings.directory.keys.len() {
@@ -337,30 +345,30 @@ fn greet(settings: &Settings, doors: Doors, admin: SocketAddr) {
             0 => "nobody yet: `rejoin key new` makes a key".to_owned(),
             keys => format!("{keys} API keys"),
         };
-        println!("  directory {http}://{players}/v1   ({who})");
+        say!("  directory {http}://{players}/v1   ({who})");
     }
-    println!("  operators http://{admin}/     (metrics, events, sessions, health)");
+    say!("  operators http://{admin}/     (metrics, events, sessions, health)");
     if !admin.ip().is_loopback() {
-        println!();
-        println!("  *** ADMIN IS OPEN TO OTHER MACHINES and asks for no login: who reaches ***");
-        println!("  *** {admin} sees every session and can log its frames.");
-        println!();
+        say!();
+        say!("  *** ADMIN IS OPEN TO OTHER MACHINES and asks for no login: who reaches ***");
+        say!("  *** {admin} sees every session and can log its frames.");
+        say!();
     }
     match &settings.data {
-        Some(data) => println!("  sessions  kept in {}", data.display()),
-        None => println!("  sessions  in memory: a restart forgets them"),
+        Some(data) => say!("  sessions  kept in {}", data.display()),
+        None => say!("  sessions  in memory: a restart forgets them"),
     }
     if settings.dev {
-        println!();
-        println!("  *** DEVELOPMENT MODE: anybody is let in without any identity. ***");
-        println!("  *** Never face the internet with --dev.                       ***");
+        say!();
+        say!("  *** DEVELOPMENT MODE: anybody is let in without any identity. ***");
+        say!("  *** Never face the internet with --dev.                       ***");
     } else {
-        println!(
+        say!(
             "  guests    by key or by secret; --dev lets you in without either, to try it by hand"
         );
     }
     if !players.ip().is_loopback() && settings.server_names.is_none() {
-        println!("  names     only localhost is answered to: set server_names in rejoin.toml");
+        say!("  names     only localhost is answered to: set server_names in rejoin.toml");
     }
 }
 

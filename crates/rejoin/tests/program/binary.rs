@@ -1,8 +1,9 @@
 //! The program as people start it: it serves, says where to look, answers bad input with a sentence,
 //! and stops when it is told to.
 
+use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use futures_util::{SinkExt, StreamExt};
 use serde_json::Value;
@@ -153,4 +154,22 @@ async fn sigterm_tells_everybody_and_stops() {
     let waiting = tokio::task::spawn_blocking(move || serving.child.wait().expect("it ends"));
     let status = tokio::time::timeout(PATIENCE, waiting).await.expect("in time").expect("no panic");
     assert!(status.success(), "{status}");
+}
+
+#[test]
+fn a_server_that_nobody_listens_to_serves_and_stops_all_the_same() {
+    let mut command = rejoin();
+    command.args(["serve", "--memory", "--listen", "127.0.0.1:0"]);
+    command.args(["--admin-listen", "127.0.0.1:0"]).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut child = command.spawn().expect("it starts");
+    let mut lines = BufReader::new(child.stdout.take().expect("it is piped")).lines();
+    let first = lines.next().expect("a line").expect("text");
+    assert!(first.contains("serves"), "{first}");
+    drop(lines);
+    // It would have said more by now, and says farewell.
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    assert_eq!(child.try_wait().expect("it was started"), None, "it runs");
+    let id = child.id().to_string();
+    assert!(Command::new("kill").args(["-TERM", &id]).status().expect("there is a kill").success());
+    assert!(child.wait().expect("it ends").success());
 }
