@@ -15,7 +15,7 @@ use super::window::Window;
 use crate::gate::Place;
 
 /// What may wait for one connection's reader before no more is let in.
-const WAITING_BYTES_MAX: usize = 64 << 10;
+const WAITING_BYTES_MAX: usize = 256 << 10;
 const WAITING_FRAMES_MAX: usize = 64;
 /// Proofs of a stranger that may be wrong, as they are when a datagram was late.
 const WRONG_PROOFS_MAX: u8 = 8;

@@ -63,6 +63,9 @@ impl AsRef<[u8]> for Message {
 
 /// Messages under way before the next one waits.
 const UNDER_WAY_MAX: usize = 512;
+/// Messages that wait for whoever reads before no more are let in; ENet may have some already.
+const UNREAD_MAX: usize = 16;
+const ROOM_MAX: usize = 1 << 16;
 
 impl Transport for Datagrams {
     type Line = DatagramLine;
@@ -89,7 +92,7 @@ impl Door for DatagramDoor {
         let mut host = Host::new(stamped, settings).expect("good");
         let peer = host.connect(self.0, CHANNELS, 0).expect("a slot").id();
         let (outgoing, orders) = mpsc::channel(1);
-        let (heard, incoming) = mpsc::channel(UNDER_WAY_MAX);
+        let (heard, incoming) = mpsc::channel(ROOM_MAX);
         let code = Arc::new(OnceLock::new());
         let unacked = Arc::new(());
         let keeper =
@@ -114,7 +117,7 @@ impl Keeper {
         let socket = self.host.socket().socket.clone();
         let mut is_open = true;
         while is_open {
-            self.host.socket_mut().is_held = self.incoming.capacity() < UNDER_WAY_MAX / 2;
+            self.host.socket_mut().is_held = ROOM_MAX - self.incoming.capacity() > UNREAD_MAX;
             is_open = self.service();
             let is_connected = self.host.peer(self.peer).connected();
             let may_send = is_connected && Arc::strong_count(&self.unacked) <= UNDER_WAY_MAX;
