@@ -1,6 +1,6 @@
-//! The directory, and players and their accounts, over HTTP at `/v1` of the players' door: JSON in and out, problems as RFC 9457 has
-//! them, and API keys with roles. A thin translator: it asks the directory and shows what it says.
-//! docs/HTTP.md is its manual, api/openapi.json its description.
+//! The directory, and players and their accounts, over HTTP at `/v1` of the players' door: JSON in
+//! and out, problems as RFC 9457 has them, and API keys with roles. A thin translator: it asks the
+//! directory and shows what it says. docs/HTTP.md is its manual, api/openapi.json its description.
 
 mod catalogue;
 mod games;
@@ -32,10 +32,8 @@ pub use self::key::{ApiKey, Role};
 
 use self::key::Keyring;
 use self::problem::Problem;
-use crate::clock::Clock;
 use crate::directory::DirectoryDoor;
 use crate::server::Server;
-use crate::sight::SharedSight;
 
 /// How the directory is kept open over HTTP.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -91,8 +89,6 @@ pub(crate) struct Api {
     keys: Arc<Keyring>,
     origins: Arc<Vec<String>>,
     places: Arc<Semaphore>,
-    clock: Clock,
-    sight: SharedSight,
     server: Server,
 }
 
@@ -134,8 +130,6 @@ pub(crate) fn routes(
         origins: Arc::new(origins.to_vec()),
         places: Arc::new(Semaphore::new(config.requests_max.min(Semaphore::MAX_PERMITS))),
         config: Arc::new(config.clone()),
-        clock: server.0.clock,
-        sight: server.0.sight.clone(),
         server,
     };
     let mut routes = Router::new().route("/openapi.json", get(openapi));

@@ -25,6 +25,7 @@ use crate::lines::Lines;
 use crate::mailbox::{InnerDoor, Mail};
 use crate::natives::Natives;
 use crate::sight::SharedSight;
+use crate::transport::LINGER;
 use crate::zones::{Depth, Mailbag, ToThread};
 
 /// Numbered frames and acknowledgements that wait for one zone; at the bound a sender is let go as
@@ -35,7 +36,7 @@ const ROUNDS_MAX: usize = 4;
 /// How often the wall clock is read.
 const WALL_EVERY: Duration = Duration::from_secs(1);
 /// How long connections have to take their farewell when the server goes down.
-const FAREWELL: Duration = Duration::from_secs(2);
+const FAREWELL: Duration = LINGER.saturating_add(Duration::from_millis(500));
 
 /// Called with a session and the number of its disconnect callback.
 pub(crate) type Callback = Arc<dyn Fn(SessionId, u64) + Send + Sync>;

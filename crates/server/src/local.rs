@@ -131,6 +131,8 @@ struct LocalSource {
 }
 
 impl Source for LocalSource {
+    const MUST_BE_READ_OUT: bool = false;
+
     async fn next(&mut self) -> Heard {
         let max = self.message_bytes_max;
         match self.incoming.recv().await {

@@ -31,7 +31,7 @@ use crate::server::Server;
 use crate::sight::Sight;
 
 /// How long a connection that was told its last word has to take it, and to close its end.
-const LINGER: Duration = Duration::from_secs(2);
+pub(crate) const LINGER: Duration = Duration::from_secs(2);
 /// What is read of a peer that was told its last word; about what was under way.
 const DISCARDED_BYTES_MAX: usize = 256 << 10;
 /// Frames that are written together when they wait.
@@ -54,6 +54,8 @@ pub(crate) struct Gone;
 /// The half of a transport that is read. A message over the size it was opened with is never given
 /// out: it is [`Heard::Broken`] as too large.
 pub(crate) trait Source: Send {
+    /// What the peer still sends must be read, or it may never hear our last words.
+    const MUST_BE_READ_OUT: bool = true;
     /// The next message. May be dropped and asked again without losing one.
     fn next(&mut self) -> impl Future<Output = Heard> + Send;
 }
@@ -80,8 +82,8 @@ pub(crate) struct Peer {
 }
 
 /// Serves one connection until it is over.
-pub(crate) async fn serve(
-    mut source: impl Source,
+pub(crate) async fn serve<S: Source>(
+    mut source: S,
     mut sink: impl Sink,
     encoding: Encoding,
     peer: Peer,
@@ -115,7 +117,7 @@ pub(crate) async fn serve(
             () = write(&mut sink, &state, encoding, (connection, &shared.sight)) => {
                 // What the peer still sends is read: a socket closed over unread bytes is reset, and
                 // our last words with it. One that does not read needs no such care.
-                if !state.is_overflowed() {
+                if S::MUST_BE_READ_OUT && !state.is_overflowed() {
                     let _ = Box::pin(timeout(LINGER, reading)).await;
                 }
             }

@@ -136,12 +136,17 @@ fn carry_out(folder: &Path, order: &Order) -> Result<Told, Failure> {
             Failure::new(format!("the server that runs on {name} cannot be asked: {error}"))
         });
     }
+    // Before anything is made or opened: a refusal leaves nothing behind.
+    let meant = match order.understood() {
+        Ok(meant) => meant,
+        Err(refused) => return Ok(refused),
+    };
     let mut store = Embedded::open(folder).map_err(|error| failed(&error))?;
     if let Order::Export { who } = order {
         return order::export_kept(&mut store, who).map_err(|error| failed(&error));
     }
     let mut kept = KeptPlayers::open(store).map_err(|error| failed(&error))?;
-    order.carry_out_on(&mut kept).map_err(|error| failed(&error))
+    meant.carry_out_on(&mut kept).map_err(|error| failed(&error))
 }
 
 /// Asked for at a terminal, twice and without showing it; otherwise the first line.
@@ -207,14 +212,14 @@ fn print(order: &Order, value: &Value) {
         Order::Export { .. } => println!("{value:#}"),
         Order::List => {
             let all = value.as_array().map(Vec::as_slice).unwrap_or_default();
-            all.iter().for_each(|one| println!("{}", order::line(one)));
-            println!("{} players", all.len());
+            all.iter().for_each(|one| println!("{}", order::line(one, now_ms())));
+            println!("{} {}", all.len(), if all.len() == 1 { "player" } else { "players" });
         }
         Order::Delete { who } if value["leaving"] == true => {
             println!("{who:?} is locked out, and gone when the server starts next");
         }
         Order::Delete { who } => println!("{who:?} is gone"),
-        _ => println!("{}", order::line(value)),
+        _ => println!("{}", order::line(value, now_ms())),
     }
 }
 

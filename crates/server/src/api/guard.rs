@@ -28,7 +28,7 @@ const REMEMBERED: HeaderValue = HeaderValue::from_static("600");
 /// Refuses pages of other origins, but for those on the list, whose browsers are told so.
 pub(super) async fn origin(State(api): State<Api>, request: Request, next: Next) -> Response {
     let response = welcome(&api, request, next).await;
-    api.sight.metrics.directory.answered(response.status().as_u16());
+    api.server.0.sight.metrics.directory.answered(response.status().as_u16());
     response
 }
 
@@ -94,7 +94,7 @@ fn identify(api: &Api, headers: &HeaderMap, roles: &[Role]) -> Result<Caller, Pr
         text.filter(|text| text.get(..7).is_some_and(|it| it.eq_ignore_ascii_case("bearer ")));
     let key = text.and_then(|text| api.keys.find(text[7..].trim()));
     let key = key.ok_or_else(|| unknown("this is none of the API keys"))?;
-    key.spend(api.clock).map_err(|seconds| {
+    key.spend(api.server.0.clock).map_err(|seconds| {
         let detail = format!("at most {} requests a second", key.key.rate_per_s);
         Problem::new(problem::TOO_MANY_REQUESTS, detail).retry_after(seconds)
     })?;

@@ -127,7 +127,7 @@ impl Line {
                 Some(answer) = asks.next(), if !asks.is_empty() => self.say(&answer?).await?,
                 text = self.next_text(), if may_read => {
                     let text = text?;
-                    while bucket.spend(self.api.clock.now().0, ApiKey::RATE_PER_S).is_err() {
+                    while bucket.spend(self.api.server.0.clock.now().0, ApiKey::RATE_PER_S).is_err() {
                         tokio::time::sleep(REST).await;
                     }
                     match Said::read(&text).map_err(bad_word)? {

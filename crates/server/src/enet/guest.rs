@@ -159,8 +159,7 @@ impl Guest {
     }
 
     fn decide(&mut self, command: &Command, frame_bytes_max: usize) -> Fate {
-        let is_message = !matches!(command.kind, Kind::Acknowledge { .. } | Kind::Control);
-        if is_message && (self.is_broken || self.waiting.is_full()) {
+        if command.kind.is_message() && (self.is_broken || self.waiting.is_full()) {
             return Fate::Hold;
         }
         let may = match (command.kind, command.channel) {

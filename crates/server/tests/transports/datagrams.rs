@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use rejoin_server::{EnetConfig, Server};
-use rejoin_wire::enet::datagram::{Datagram, Kind};
+use rejoin_wire::enet::datagram::Datagram;
 use rejoin_wire::enet::{self, Answer, CHANNELS, Cookie, QUESTION_BYTES};
 use rejoin_wire::v1::CloseCode;
 use rejoin_wire::{Encoding, close};
@@ -199,8 +199,5 @@ impl Socket for Stamped {
 
 /// How long a datagram is up to its first message.
 fn without_messages(bytes: &[u8]) -> usize {
-    let is_message = |kind| !matches!(kind, Kind::Acknowledge { .. } | Kind::Control);
-    let commands = Datagram::read(bytes).map(|datagram| datagram.commands());
-    let first = commands.into_iter().flatten().find(|command| is_message(command.kind));
-    first.map_or(bytes.len(), |command| command.at)
+    Datagram::read(bytes).map_or(bytes.len(), |datagram| datagram.bytes_before_messages())
 }

@@ -67,6 +67,14 @@ pub enum Kind {
     Control,
 }
 
+impl Kind {
+    /// Whether it carries a message, a piece of one, or asks for a connection.
+    #[must_use]
+    pub fn is_message(self) -> bool {
+        !matches!(self, Self::Acknowledge { .. } | Self::Control)
+    }
+}
+
 /// Which piece of which message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Fragment {
@@ -101,6 +109,13 @@ impl<'a> Datagram<'a> {
     #[must_use]
     pub fn commands(&self) -> Commands<'a> {
         Commands { bytes: self.bytes, at: self.body_at }
+    }
+
+    /// How long it is up to its first message: what stands before it can be taken all the same.
+    #[must_use]
+    pub fn bytes_before_messages(&self) -> usize {
+        let first = self.commands().find(|command| command.kind.is_message());
+        first.map_or(self.bytes.len(), |command| command.at)
     }
 
     /// The connect of a stranger, if that is all there is in it.

@@ -62,7 +62,7 @@ impl From<PasswordError> for Told {
 }
 
 /// A question, or a command and whom to tell of afterwards.
-enum Meant {
+pub(super) enum Meant {
     List,
     Show(Whom),
     Export(Whom),
@@ -116,39 +116,10 @@ impl Order {
         }
     }
 
-    /// Does it on a folder.
-    pub(crate) fn carry_out_on<S: Store>(
-        &self,
-        kept: &mut KeptPlayers<S>,
-    ) -> Result<Told, KeptError> {
-        let hash = match self.password().map(hash_password).transpose() {
-            Ok(hash) => hash,
-            Err(error) => return Ok(error.into()),
-        };
-        Ok(match self.meant(hash) {
-            Err(told) => told,
-            Ok(Meant::List) => {
-                Told::Done(sorted(kept.players(None, usize::MAX).iter().map(shown).collect()))
-            }
-            Ok(Meant::Show(whom) | Meant::Export(whom)) => match kept.player(&whom) {
-                Some(view) => Told::Done(shown(&view)),
-                None => Refusal::Unknown.into(),
-            },
-            Ok(Meant::Do(command, whom)) => match kept.order(command) {
-                Ok(()) => {
-                    let view = kept.player(&whom);
-                    let leaving = view.as_ref().and_then(|view| view.account.as_ref());
-                    let leaving = leaving.is_some_and(|account| account.leaving);
-                    let mut told = view.map_or(json!({}), |view| shown(&view));
-                    if leaving {
-                        told["leaving"] = true.into();
-                    }
-                    Told::Done(told)
-                }
-                Err(KeptError::Refused(refusal)) => refusal.into(),
-                Err(error) => return Err(error),
-            },
-        })
+    /// What it comes to; a refusal if it can come to nothing, whoever is there.
+    pub(super) fn understood(&self) -> Result<Meant, Told> {
+        let hash = self.password().map(hash_password).transpose().map_err(Told::from)?;
+        self.meant(hash)
     }
 
     fn password(&self) -> Option<&str> {
@@ -198,6 +169,38 @@ impl Order {
     }
 }
 
+impl Meant {
+    /// Does it on a folder.
+    pub(super) fn carry_out_on<S: Store>(
+        self,
+        kept: &mut KeptPlayers<S>,
+    ) -> Result<Told, KeptError> {
+        Ok(match self {
+            Self::List => {
+                Told::Done(sorted(kept.players(None, usize::MAX).iter().map(shown).collect()))
+            }
+            Self::Show(whom) | Self::Export(whom) => match kept.player(&whom) {
+                Some(view) => Told::Done(shown(&view)),
+                None => Refusal::Unknown.into(),
+            },
+            Self::Do(command, whom) => match kept.order(command) {
+                Ok(()) => {
+                    let view = kept.player(&whom);
+                    let leaving = view.as_ref().and_then(|view| view.account.as_ref());
+                    let leaving = leaving.is_some_and(|account| account.leaving);
+                    let mut told = view.map_or(json!({}), |view| shown(&view));
+                    if leaving {
+                        told["leaving"] = true.into();
+                    }
+                    Told::Done(told)
+                }
+                Err(KeptError::Refused(refusal)) => refusal.into(),
+                Err(error) => return Err(error),
+            },
+        })
+    }
+}
+
 /// All that a folder keeps of a player.
 pub(super) fn export_kept(store: &mut dyn Store, who: &str) -> Result<Told, KeptError> {
     let whom = match whom(who) {
@@ -236,7 +239,7 @@ fn sorted(mut all: Vec<Value>) -> Value {
 }
 
 /// A player in one line, for people.
-pub(super) fn line(one: &Value) -> String {
+pub(super) fn line(one: &Value, now_ms: u64) -> String {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let account = &one["account"];
     let name = match (&account["name"], &account["subject"]) {
@@ -254,11 +257,25 @@ pub(super) fn line(one: &Value) -> String {
     if let Value::Object(ban) = &one["ban"] {
         let reason = ban.get("reason").map(&text).unwrap_or_default();
         let until = match ban.get("until_ms") {
-            Some(Value::String(until)) => format!("until {until} ms"),
+            Some(Value::String(until)) => {
+                let left = until.parse().unwrap_or(u64::MAX).saturating_sub(now_ms);
+                format!("for another {}", span(left / 1_000))
+            }
             _ => "for ever".to_owned(),
         };
-        words.push(format!("banned {until} {reason:?}"));
+        let colon = if reason.is_empty() { String::new() } else { format!(": {reason:?}") };
+        words.push(format!("banned {until}{colon}"));
     }
     words.retain(|word| !word.is_empty());
     words.join("  ")
+}
+
+/// Seconds as people say them.
+fn span(seconds: u64) -> String {
+    match seconds {
+        0..120 => format!("{seconds} s"),
+        120..7_200 => format!("{} min", seconds / 60),
+        7_200..172_800 => format!("{} h", seconds / 3_600),
+        _ => format!("{} days", seconds / 86_400),
+    }
 }
