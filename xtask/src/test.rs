@@ -47,6 +47,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     tally.add_stage(stages.run("lints", || {
         cargo_succeeds(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])
     }));
+    tally.add_stage(stages.run("features", lint_features));
     tally.add_stage(stages.run("documentation", || doc::run().map(|()| true)));
     let generated = stages.run("generated code", || proto::generate(true).map(|()| true));
     tally.add_stage(generated);
@@ -82,6 +83,27 @@ fn require_tools() -> Result<bool> {
             if found { "found" } else { "MISSING (a rustup component)" }
         );
         good &= found;
+    }
+    Ok(good)
+}
+
+/// Packages as others may depend on them: with only these of their features.
+const FEATURES: [(&str, &str); 7] = [
+    ("rejoin-wire", ""),
+    ("rejoin-store", ""),
+    ("rejoin-client", ""),
+    ("rejoin-client", "tokio"),
+    ("rejoin", ""),
+    ("rejoin", "client"),
+    ("rejoin", "server"),
+];
+
+/// The workspace as a whole turns every feature on, and so hides what is missing without one.
+fn lint_features() -> Result<bool> {
+    let mut good = true;
+    for (package, features) in FEATURES {
+        let of = ["clippy", "--package", package, "--no-default-features", "--features", features];
+        good &= cargo_succeeds(&[&of[..], &["--", "-D", "warnings"]].concat())?;
     }
     Ok(good)
 }

@@ -30,6 +30,7 @@ pub(super) const OUTGOING_MAX: usize = 2_048;
 
 /// What is known of the server before it has said anything, for datagrams.
 #[derive(Clone, Copy, Debug)]
+#[cfg_attr(not(feature = "enet"), expect(dead_code, reason = "only datagrams need to know"))]
 pub(super) struct Known {
     pub encryption: Encryption,
     pub key: Option<[u8; 32]>,
@@ -70,6 +71,8 @@ async fn open(
     encoding: Encoding,
     limits: &Limits,
 ) -> Result<Line, String> {
+    #[cfg(not(feature = "enet"))]
+    let _ = known;
     #[cfg(feature = "enet")]
     if address.scheme.is_enet {
         let line = Enet::open(address, limits, known).await.map_err(|error| error.to_string())?;
