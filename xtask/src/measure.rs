@@ -1,5 +1,5 @@
-//! `cargo xtask measure`: what the core costs, in bytes and instructions, as the table of
-//! docs/PERFORMANCE.md. It is outside `cargo xtask test`: a figure is compared by people.
+//! `cargo xtask measure`: what the core and the armour around it cost, in bytes and instructions, as
+//! the table of docs/PERFORMANCE.md. It is outside `cargo xtask test`: a figure is compared by people.
 //!
 //! What valgrind counts is taken at two sizes and divided by their difference, so that the cost of
 //! starting the process cancels.
@@ -29,11 +29,18 @@ struct Figure {
 /// A figure that valgrind counts: the words before and after the size, and two sizes.
 struct Counted {
     what: &'static str,
+    example: Example,
     tool: Tool,
     before: &'static str,
     sizes: (u64, u64),
     after: &'static [&'static str],
 }
+
+/// A program that does one thing often: its package, and its name.
+type Example = (&'static str, &'static str);
+
+const CORE: Example = ("rejoin-core", "measure");
+const SEAL: Example = ("rejoin-seal", "sealing");
 
 #[derive(Clone, Copy)]
 enum Tool {
@@ -46,6 +53,7 @@ enum Tool {
 const COUNTED: &[Counted] = &[
     Counted {
         what: "held session, just dropped: heap bytes",
+        example: CORE,
         tool: Tool::Memcheck,
         before: "held",
         sizes: (2_000, 4_000),
@@ -53,6 +61,7 @@ const COUNTED: &[Counted] = &[
     },
     Counted {
         what: "held session, 15 s later: heap bytes",
+        example: CORE,
         tool: Tool::Memcheck,
         before: "held",
         sizes: (2_000, 4_000),
@@ -60,6 +69,7 @@ const COUNTED: &[Counted] = &[
     },
     Counted {
         what: "held session in a zone, with its member: heap bytes",
+        example: CORE,
         tool: Tool::Memcheck,
         before: "held",
         sizes: (250, 500),
@@ -67,6 +77,7 @@ const COUNTED: &[Counted] = &[
     },
     Counted {
         what: "message to 10 members, `Memory` zone: instructions",
+        example: CORE,
         tool: Tool::Callgrind,
         before: "route",
         sizes: (2_000, 4_000),
@@ -74,6 +85,7 @@ const COUNTED: &[Counted] = &[
     },
     Counted {
         what: "message to 10 members, `Full` zone, a cut each: instructions",
+        example: CORE,
         tool: Tool::Callgrind,
         before: "route",
         sizes: (2_000, 4_000),
@@ -81,20 +93,57 @@ const COUNTED: &[Counted] = &[
     },
     Counted {
         what: "resume with 100 missed messages: instructions",
+        example: CORE,
         tool: Tool::Callgrind,
         before: "resume",
         sizes: (100, 200),
         after: &[],
     },
+    Counted {
+        what: "message to 10 members, `Memory` zone, its address watched: instructions",
+        example: CORE,
+        tool: Tool::Callgrind,
+        before: "route",
+        sizes: (2_000, 4_000),
+        after: &["guarded"],
+    },
+    Counted {
+        what: "datagram of 100 bytes sealed: instructions",
+        example: SEAL,
+        tool: Tool::Callgrind,
+        before: "seal",
+        sizes: (2_000, 4_000),
+        after: &["100"],
+    },
+    Counted {
+        what: "datagram of 100 bytes sealed and opened: instructions",
+        example: SEAL,
+        tool: Tool::Callgrind,
+        before: "open",
+        sizes: (2_000, 4_000),
+        after: &["100"],
+    },
+    Counted {
+        what: "datagram of 1,200 bytes sealed and opened: instructions",
+        example: SEAL,
+        tool: Tool::Callgrind,
+        before: "open",
+        sizes: (2_000, 4_000),
+        after: &["1200"],
+    },
+    Counted {
+        what: "handshake for encryption, both halves: instructions",
+        example: SEAL,
+        tool: Tool::Callgrind,
+        before: "greet",
+        sizes: (50, 100),
+        after: &[],
+    },
 ];
 
-/// Builds the example in the release profile, measures, prints the table and writes the page.
+/// Builds the examples in the release profile, measures, prints the table and writes the page.
 pub fn run() -> Result<()> {
-    let build = ["build", "--release", "--package", "rejoin-core", "--example", "measure"];
-    if !cargo_succeeds(&build)? {
-        bail!("the example `measure` of rejoin-core could not be built");
-    }
-    let program = target_folder()?.join("release/examples/measure");
+    let program = built(CORE)?;
     let mut figures = vec![
         resident(&program, "held session, just dropped: resident bytes", "fresh")?,
         resident(&program, "held session, 15 s later: resident bytes", "rested")?,
@@ -103,7 +152,7 @@ pub fn run() -> Result<()> {
     if Command::new("valgrind").arg("--version").output().is_ok_and(|out| out.status.success()) {
         for counted in COUNTED {
             println!("    {}", counted.what);
-            figures.push(count(&program, counted)?);
+            figures.push(count(&built(counted.example)?, counted)?);
         }
         let table = table(&figures);
         write_page(START, END, &table)?;
@@ -114,6 +163,14 @@ pub fn run() -> Result<()> {
         println!("and {PAGE} is left as it is.");
     }
     Ok(())
+}
+
+fn built((package, name): Example) -> Result<PathBuf> {
+    let build = ["build", "--quiet", "--release", "--package", package, "--example", name];
+    if !cargo_succeeds(&build)? {
+        bail!("the example `{name}` of {package} could not be built");
+    }
+    Ok(target_folder()?.join("release/examples").join(name))
 }
 
 /// Resident memory of a process that holds many sessions.

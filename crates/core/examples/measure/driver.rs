@@ -7,7 +7,7 @@ use std::time::Duration;
 use rejoin_core::budget::Rate;
 use rejoin_core::chance::Chance;
 use rejoin_core::exchange::Hold;
-use rejoin_core::guard::GuardConfig;
+use rejoin_core::guard::{GuardConfig, Origin};
 use rejoin_core::hub::{Hub, HubConfig, HubInput, HubOutput, Recovered, ZoneKind};
 use rejoin_core::id::{ConnectionId, OwnerEpoch, ZoneId};
 use rejoin_core::scope::{Batch, Opened, ScopeId};
@@ -56,6 +56,8 @@ pub(crate) struct Client {
 /// The driver.
 pub(crate) struct Driver {
     now: Time,
+    /// Where connections come from, if anybody asks.
+    origin: Option<Origin>,
     hub: Hub,
     zone: Option<(ZoneId, OwnerEpoch, ZoneCore<Echo>)>,
     to_hub: VecDeque<HubInput>,
@@ -71,6 +73,18 @@ impl Driver {
     /// A hub without sessions, whose zones have this durability. It runs on defaults but for what
     /// would end the measurement: nobody is throttled or rationed, and a hold lasts a day.
     pub(crate) fn new(durability: Durability) -> Self {
+        Self::with(durability, GuardConfig::open(), None)
+    }
+
+    /// The same with an address that is watched, and may do whatever it likes.
+    pub(crate) fn guarded(durability: Durability) -> Self {
+        let rate = Rate { per_second: 1 << 30, burst: 1 << 30 };
+        let guard =
+            GuardConfig { address_messages: rate, address_bytes: rate, ..GuardConfig::default() };
+        Self::with(durability, guard, Some(Origin::v4(0x7f00_0001)))
+    }
+
+    fn with(durability: Durability, guard: GuardConfig, origin: Option<Origin>) -> Self {
         let hold = Hold::Timed(Duration::from_secs(86_400));
         let rate = Rate { per_second: 1 << 30, burst: 1 << 30 };
         let config = ZoneConfig {
@@ -87,7 +101,7 @@ impl Driver {
             hold,
             messages: rate,
             bytes: rate,
-            guard: GuardConfig::open(),
+            guard,
             returns_per_second: 0,
             kinds: [(KIND.to_owned(), kind)].into(),
             ..HubConfig::default()
@@ -98,6 +112,7 @@ impl Driver {
         let (hub, _) = Hub::open(now, WallTime(1_700_000_000_000), config, [7; 32], recovered);
         let mut driver = Self {
             now,
+            origin,
             hub,
             zone: None,
             to_hub: VecDeque::new(),
@@ -134,7 +149,7 @@ impl Driver {
     pub(crate) fn connect(&mut self) -> ConnectionId {
         self.last_connection += 1;
         let connection = ConnectionId(self.last_connection);
-        let (serializer, origin) = (Serializer::Protobuf, None);
+        let (serializer, origin) = (Serializer::Protobuf, self.origin);
         self.input(HubInput::Opened { connection, serializer, origin, is_encrypted: false });
         connection
     }

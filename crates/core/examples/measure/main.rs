@@ -15,7 +15,7 @@ use rejoin_core::zone::Durability;
 use crate::driver::{Client, Driver};
 
 const USAGE: &str = "usage: measure held N fresh|rested|joined | broadcast M \
-                     | route N memory|full | resume K";
+                     | route N memory|full|guarded | resume K";
 
 /// Sessions that are connected at a time before they are dropped.
 const GROUP: usize = 1_000;
@@ -36,8 +36,15 @@ fn main() -> ExitCode {
         (Some("held"), Some(sessions), Some("rested")) => held(sessions, Past::Rested),
         (Some("held"), Some(sessions), Some("joined")) => held(sessions, Past::Joined),
         (Some("broadcast"), Some(members), None) => broadcast(members),
-        (Some("route"), Some(messages), Some("memory")) => route(messages, Durability::Memory),
-        (Some("route"), Some(messages), Some("full")) => route(messages, Durability::Full),
+        (Some("route"), Some(messages), Some("memory")) => {
+            route(messages, Driver::new(Durability::Memory));
+        }
+        (Some("route"), Some(messages), Some("full")) => {
+            route(messages, Driver::new(Durability::Full))
+        }
+        (Some("route"), Some(messages), Some("guarded")) => {
+            route(messages, Driver::guarded(Durability::Memory));
+        }
         (Some("resume"), Some(times), None) => resume(times),
         _ => {
             eprintln!("{USAGE}");
@@ -114,8 +121,7 @@ fn broadcast(members: usize) {
 }
 
 /// Ordered messages from one member to all: hub, step, ring, links, and now and then an ack.
-fn route(messages: usize, durability: Durability) {
-    let mut driver = Driver::new(durability);
+fn route(messages: usize, mut driver: Driver) {
     let mut clients = full_zone(&mut driver, MEMBERS);
     let before = driver.zone_counts();
     for index in 0..messages {
