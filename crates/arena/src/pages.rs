@@ -71,6 +71,7 @@ const SDK: &[(&str, &str, &str)] = web! {
     "sdk/schema.js": SCRIPT,
     "sdk/sessions.js": SCRIPT,
     "sdk/storage.js": SCRIPT,
+    "sdk/stream.js": SCRIPT,
     "sdk/surroundings.js": SCRIPT,
     "sdk/vault.js": SCRIPT,
 };

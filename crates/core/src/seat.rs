@@ -66,7 +66,7 @@ pub enum GameNews {
     Refused(String),
     /// It has ended, and everybody in it was parted.
     Ended,
-    /// A match began there, or ended.
+    /// Whether a match runs there: told when one begins or ends, and behind every `Opened` of the zone.
     Match(bool),
 }
 

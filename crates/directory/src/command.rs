@@ -182,6 +182,14 @@ pub enum Command {
         /// Which; empty: all that can be joined.
         filter: String,
     },
+    /// All placements of a queue that are under way, or a single one, and what becomes of them from now
+    /// on.
+    Watch {
+        /// In which queue.
+        queue: String,
+        /// Which; none: all that are under way.
+        placement: Option<String>,
+    },
     /// Ends a subscription.
     Unsubscribe(u64),
 }

@@ -7,6 +7,7 @@ mod pick;
 mod recover;
 mod roll;
 mod route;
+mod watch;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -29,8 +30,9 @@ use crate::game::core::{GameCore, GameInput};
 use crate::host::core::{HostCore, HostInput};
 use crate::host::{HostOrder, HostView, HostWord};
 use crate::moment::Moment;
-use crate::queue::QueueSpec;
 use crate::queue::core::{QueueCore, QueueInput};
+use crate::queue::watch::Watch;
+use crate::queue::{PlacementNews, QueueSpec};
 use crate::refusal::Refusal;
 use crate::search::shelf::Shelf;
 use crate::search::subscription::Subscription;
@@ -105,6 +107,13 @@ pub enum DirectoryOutput {
         /// What changed.
         news: News,
     },
+    /// Tell whoever watches placements.
+    PlacementNews {
+        /// Which subscription.
+        subscription: u64,
+        /// What became of one.
+        news: PlacementNews,
+    },
     /// A subscription is over.
     Cut {
         /// Which.
@@ -137,6 +146,7 @@ pub struct Directory {
     seen_hosts: BTreeMap<HostId, Box<HostView>>,
     seen_queues: BTreeMap<QueueId, Box<QueueSpec>>,
     subscriptions: BTreeMap<u64, Subscription>,
+    watches: BTreeMap<u64, Watch>,
     last_subscription: u64,
     /// When each part wants to be woken.
     alarms: BTreeSet<(Time, ScopeId)>,

@@ -13,7 +13,7 @@ use crate::event::Event;
 use crate::game::{EndCause, GameSpec, GameView, Guest, Origin, SeatView, Standing};
 use crate::host::{HostOrder, HostView};
 use crate::print::Print;
-use crate::queue::QueueSpec;
+use crate::queue::{PlacementView, QueueSpec};
 use crate::refusal::Refusal;
 
 /// Something a part wants done.
@@ -35,6 +35,15 @@ pub(crate) enum Effect {
     HostSeen(Box<HostView>),
     /// A queue's committed settings.
     QueueSeen(QueueId, Box<QueueSpec>),
+    /// A placement's committed state.
+    PlacementSeen(Arc<PlacementView>),
+    /// Somebody begins to watch these placements of a queue.
+    Watched {
+        ticket: u64,
+        queue: QueueId,
+        placement: Option<String>,
+        views: Vec<Arc<PlacementView>>,
+    },
     /// A Game's host does not stand well: no listing shows the Game any more, at once.
     Hidden(GameId),
     /// A placement wants a host.
@@ -73,6 +82,8 @@ pub(crate) enum ToGame {
     Kept(HostId),
     /// Its host has ended it.
     Destroyed(HostId),
+    /// A match that closes it runs, or none does.
+    Match(HostId, bool),
     /// Its host is gone, or came back without it.
     Lost(HostId, EndCause),
     /// How its host stands; a word with a lower number is older.

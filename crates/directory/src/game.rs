@@ -168,6 +168,8 @@ pub struct GameView {
     pub host: HostId,
     /// How its host stands.
     pub standing: Standing,
+    /// A match runs, and nobody new may join until it ends.
+    pub in_match: bool,
     /// Seats that wait for their players, claimed ones included.
     pub reserved: u32,
     /// Seats in use.
@@ -184,6 +186,12 @@ impl GameView {
     pub fn is_listed(&self) -> bool {
         let is_there = self.standing == Standing::Present || is_armed(Bug::GhostListed);
         self.status == Status::Active && self.spec.visible && is_there
+    }
+
+    /// Whether new players may reserve now: the Game's own word, and no match that closes it.
+    #[must_use]
+    pub fn accepts(&self) -> bool {
+        self.spec.accepts && !self.in_match
     }
 
     /// Seats nobody has.

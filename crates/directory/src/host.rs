@@ -68,6 +68,8 @@ pub enum HostWord {
     Destroying(GameId, Result<(), String>),
     /// A Game has ended there.
     Destroyed(GameId),
+    /// A match that closes its Game to new players runs there, or none does. May be said again.
+    Match(GameId, bool),
     /// May the holder of this seat come in? Answered by ticket; no answer means no.
     Accept {
         /// Repeated in the answer.

@@ -87,7 +87,10 @@ pub(crate) fn key(field: &'static str, value: &str) -> Result<(), Refusal> {
 }
 
 /// The name of a fleet, alias, host or queue.
-pub(crate) fn name(field: &'static str, value: &str) -> Result<(), Refusal> {
+///
+/// # Errors
+/// It is not what such a name must be.
+pub fn name(field: &'static str, value: &str) -> Result<(), Refusal> {
     label(field, value, LABEL_MAX, "1 to 128 letters, digits and '-'")
 }
 

@@ -10,19 +10,20 @@ use rejoin_core::exchange::ZoneName;
 use rejoin_core::id::GameId;
 use rejoin_core::seat::GameNews;
 
-use crate::command::Command;
-use crate::game::{GameChange, GameSpec, GameView};
+use crate::game::{GameSpec, GameView};
 use crate::host::{HostOrder, HostWord};
 
 /// What a game may say about the Games of its kind. Everything has a default, which is yes.
+///
+/// Orders may come again after a restart, and so may these calls.
 #[allow(unused_variables)]
 pub trait LocalHooks: Send {
-    /// A Game is to be prepared; false refuses it.
+    /// A Game is to be prepared; false refuses it, and there never is a zone of it.
     fn on_create_begin(&mut self, game: &GameView) -> bool {
         true
     }
 
-    /// The Game is active.
+    /// The Game is active. Also told when the host has taken it back after a restart.
     fn on_create_end(&mut self, game: GameId) {}
 
     /// A Game is to change; false refuses that.
@@ -95,8 +96,6 @@ pub enum LocalOutput {
     End(GameId),
     /// Look whether zones answer; say `Health`.
     Look,
-    /// Ask the directory; nobody waits for the answer.
-    Ask(Box<Command>),
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -116,24 +115,29 @@ pub struct LocalHost {
 }
 
 impl LocalHost {
-    /// A host whose process has just registered, with the Games whose zones there are.
+    /// A host that runs nothing yet. `closes_in_match`: while a match runs nobody new may reserve a seat.
     #[must_use]
-    pub fn start(
-        hooks: Box<dyn LocalHooks>,
-        closes_in_match: bool,
-        port: u16,
-        games: impl IntoIterator<Item = GameId>,
-    ) -> Self {
-        let games: BTreeMap<GameId, Stage> =
-            games.into_iter().map(|game| (game, Stage::Running)).collect();
-        let ready = HostWord::Ready {
+    pub fn new(hooks: Box<dyn LocalHooks>, closes_in_match: bool) -> Self {
+        Self { hooks, closes_in_match, games: BTreeMap::new(), out: VecDeque::new() }
+    }
+
+    /// Its process has just registered, for the first time or again; with the Games whose zones there
+    /// are and, where that is known, whether a match runs there. All that was before is forgotten.
+    pub fn begin(&mut self, port: u16, zones: impl IntoIterator<Item = (GameId, Option<bool>)>) {
+        let zones: BTreeMap<GameId, Option<bool>> = zones.into_iter().collect();
+        self.games = zones.keys().map(|game| (*game, Stage::Running)).collect();
+        self.out.clear();
+        self.say(HostWord::Ready {
             port,
             log_paths: Vec::new(),
             hooks_set: true,
-            games: games.keys().copied().collect(),
-        };
-        let out = VecDeque::from([LocalOutput::Say(ready)]);
-        Self { hooks, closes_in_match, games, out }
+            games: zones.keys().copied().collect(),
+        });
+        for (game, running) in zones {
+            if let Some(running) = running {
+                self.handle(LocalInput::Match(game, running));
+            }
+        }
     }
 
     /// Takes one input. Afterwards [`next_output`](Self::next_output) is drained.
@@ -149,10 +153,9 @@ impl LocalHost {
             LocalInput::ZoneRefused(game, why) => self.gone(game, why),
             LocalInput::ZoneEnded(game) => self.gone(game, "the zone ended".to_owned()),
             LocalInput::Match(game, running) => {
-                if self.closes_in_match && self.games.get(&game) == Some(&Stage::Running) {
-                    let change = GameChange { accepts: Some(!running), ..GameChange::default() };
-                    self.out
-                        .push_back(LocalOutput::Ask(Box::new(Command::Update { game, change })));
+                if self.games.get(&game) == Some(&Stage::Running) {
+                    // Said as well where matches close nothing: they may have before a restart.
+                    self.say(HostWord::Match(game, running && self.closes_in_match));
                 }
             }
             LocalInput::Health(is_well) => {

@@ -52,6 +52,10 @@ rejoin_core::marks! {
     WrongStatus,
     /// A Game takes no new players.
     NotAccepting,
+    /// A match began that closes its Game.
+    MatchCloses,
+    /// It was over, and the Game was open again.
+    MatchOver,
     /// A seat was asked for while the host was not well.
     JoinUnhealthy,
     /// A seat was asked for while the host was away.

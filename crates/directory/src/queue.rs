@@ -4,6 +4,7 @@
 pub(crate) mod core;
 pub mod policy;
 pub(crate) mod row;
+pub mod watch;
 
 use std::time::Duration;
 
@@ -11,6 +12,7 @@ use rejoin_core::id::{GameId, QueueId, SeatId};
 use rejoin_core::time::WallTime;
 
 pub use self::policy::{Destination, LatencyPolicy, Priority};
+pub use self::watch::PlacementNews;
 
 use crate::game::{EndCause, GameSpec, Guest};
 use crate::limits;

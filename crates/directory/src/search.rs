@@ -2,6 +2,7 @@
 //! page, and subscriptions to what a filter matches. Views are never the truth: they are rebuilt
 //! from the Games' committed states.
 
+pub(crate) mod backlog;
 pub(crate) mod cursor;
 pub mod filter;
 mod parse;

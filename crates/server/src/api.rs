@@ -3,12 +3,14 @@
 //! directory and shows what it says. docs/HTTP.md is its manual, api/openapi.json its description.
 
 mod catalogue;
+mod fleets;
 mod games;
 mod guard;
 mod hosts;
 mod key;
 mod line;
 mod operations;
+mod placements;
 mod players;
 mod problem;
 mod queues;

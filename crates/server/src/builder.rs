@@ -1,6 +1,5 @@
 //! How a server is put together: its settings, the kinds of zone it runs, and where it keeps things.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::mpsc::channel;
@@ -12,14 +11,14 @@ use rejoin_core::exchange::ZoneName;
 use rejoin_core::hub::{self, AccountPolicy, Hub, HubConfig, ZoneKind};
 use rejoin_core::id::SessionId;
 use rejoin_core::zone::{Zone, ZoneConfig};
-use rejoin_directory::DirectoryConfig;
+use rejoin_directory::{DirectoryConfig, LocalHooks};
 use rejoin_store::{Memory, Store};
 use rejoin_wire::Limits;
 use tokio::sync::{mpsc, watch};
 
 use crate::admission::Admission;
 use crate::clock::{Clock, wall};
-use crate::directory::{self, GamesConfig, start_hosts};
+use crate::directory::{self, GameKinds, GamesConfig, start_hosts};
 use crate::gate::Gate;
 use crate::hub_task::{Callback, HubTask, Own};
 use crate::identity::{Identity, IdentityConfig};
@@ -57,7 +56,7 @@ pub struct ServerBuilder {
     sight: SightConfig,
     directory: Option<DirectoryConfig>,
     identity: IdentityConfig,
-    games: BTreeMap<String, GamesConfig>,
+    games: GameKinds,
 }
 
 impl Default for ServerBuilder {
@@ -85,7 +84,7 @@ impl ServerBuilder {
             sight: SightConfig::default(),
             directory: None,
             identity: IdentityConfig { accounts: AccountPolicy::Off, ..IdentityConfig::default() },
-            games: BTreeMap::new(),
+            games: GameKinds::default(),
         }
     }
 
@@ -203,7 +202,17 @@ impl ServerBuilder {
     /// name, and each Game it is given is a zone that admits who has a seat. The kind must be added, too.
     #[must_use]
     pub fn games(mut self, kind: &str, config: GamesConfig) -> Self {
-        self.games.insert(kind.to_owned(), config);
+        self.games.kinds.insert(kind.to_owned(), config);
+        self
+    }
+
+    /// Asks the game before a Game of this kind is made, changed or ended here, and tells it afterwards;
+    /// without this the answer is always yes. The kind must run [`games`](Self::games), too. Hooks run one
+    /// after the other on a thread of their own. One that panics has said no; one that hangs holds up
+    /// all Games of its kind, and they end as those of a host that is not well.
+    #[must_use]
+    pub fn game_hooks(mut self, kind: &str, hooks: impl LocalHooks + 'static) -> Self {
+        self.games.hooks.insert(kind.to_owned(), Box::new(hooks));
         self
     }
 
@@ -277,7 +286,8 @@ impl ServerBuilder {
         let (directory, commits) =
             directory::start(self.directory, self.store.as_mut(), seed()?, &around, &failure)
                 .map_err(StartError)?;
-        let games = start_hosts(self.games, directory.as_ref(), &outer.downgrade(), &doors);
+        let games = start_hosts(self.games, directory.as_ref(), &outer.downgrade(), &doors)
+            .map_err(StartError)?;
         let told = ledger::Told::new(&around, Mailbag::new(doors.clone()), commits);
         let store = ledger::start(self.store, entries, told, failed)?;
         let task = HubTask {

@@ -4,6 +4,7 @@
 
 mod door;
 mod games;
+mod hooks;
 mod lines;
 mod local;
 mod mail;
@@ -17,7 +18,7 @@ pub use self::lines::{HostOrders, Notice, Notices};
 pub use self::local::GamesConfig;
 
 pub(crate) use self::games::GamesDoor;
-pub(crate) use self::local::start_hosts;
+pub(crate) use self::local::{GameKinds, start_hosts};
 
 pub(crate) use self::mail::CommitsTold;
 

@@ -60,7 +60,7 @@ mod websocket;
 mod zones;
 
 pub use self::admin::AdminConfig;
-pub use rejoin_directory::DirectoryConfig;
+pub use rejoin_directory::{DirectoryConfig, LocalHooks};
 pub use rejoin_relay as relay;
 
 pub use self::admission::{Admission, Verdict};

@@ -126,7 +126,9 @@ impl World {
                 }
             }
             DirectoryOutput::Event(event) => self.tell(|| format!("directory: {event:?}")),
-            DirectoryOutput::News { .. } | DirectoryOutput::Cut { .. } => {}
+            DirectoryOutput::News { .. }
+            | DirectoryOutput::PlacementNews { .. }
+            | DirectoryOutput::Cut { .. } => {}
         }
     }
 
@@ -148,9 +150,12 @@ impl World {
                 self.plan(wait, Event::SeatAnswered { incarnation, request, verdict });
             }
             (Asked::Register, Ok(Answer::Host(view))) => {
-                let games: Vec<GameId> =
-                    self.node.hub.iter().flat_map(|hub| hub.games()).map(|(id, _)| id).collect();
-                let local = LocalHost::start(Box::new(Agreeable), true, 7_400, games);
+                let zones = self.node.hub.iter().flat_map(|hub| {
+                    hub.games().map(|(game, _)| (game, hub.match_running(zone_id(game))))
+                });
+                let games: Vec<(GameId, Option<bool>)> = zones.collect();
+                let mut local = LocalHost::new(Box::new(Agreeable), true);
+                local.begin(7_400, games);
                 if let Some(bureau) = &mut self.node.bureau {
                     bureau.lease = (view.id, view.lease);
                     bureau.local = Some(local);
@@ -209,7 +214,6 @@ impl World {
                     let input = Box::new(LocalInput::Health(true));
                     self.plan(1, Event::ToLocalHost { incarnation, input });
                 }
-                LocalOutput::Ask(command) => self.ask_directory(Asked::Nothing, *command),
             }
         }
     }

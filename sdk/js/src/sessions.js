@@ -5,6 +5,7 @@
  */
 
 import { Events } from './events.js';
+import { events } from './stream.js';
 import { Player } from './player.js';
 
 /**
@@ -196,12 +197,9 @@ export class DirectorySessions {
     return this.#complete('createOnQueue', async () => {
       const path = `/queues/${encodeURIComponent(queue)}/placements`;
       const begun = await this.#ask('POST', path, placement);
-      return this.#until('the placement to end', async () => {
-        const now = await this.#ask('GET', `${path}/${encodeURIComponent(begun.id)}`);
-        if (now.status === 'pending') return undefined;
-        if (now.status !== 'fulfilled') throw new SessionError('refused', `the placement ended: ${now.status}`, { code: now.cause ?? now.status });
-        return now;
-      });
+      const now = await this.#ended(`${path}/${encodeURIComponent(begun.id)}/events`);
+      if (now.status !== 'fulfilled') throw new SessionError('refused', `the placement ended: ${now.status}`, { code: now.cause ?? now.status });
+      return now;
     });
   }
 
@@ -231,19 +229,54 @@ export class DirectorySessions {
    * @returns {Promise<any>}
    */
   async #ask(method, path, body) {
-    const { endpoint, credentials, patienceMs } = /** @type {Configured} */ (this.#configured);
+    const { patienceMs } = /** @type {Configured} */ (this.#configured);
+    const answer = await this.#send(method, path, body, AbortSignal.timeout(patienceMs));
+    return answer.json().catch(() => null);
+  }
+
+  /**
+   * Sends a request; what comes back has said yes.
+   * @param {string} method
+   * @param {string} path
+   * @param {unknown} body
+   * @param {AbortSignal} signal
+   * @returns {Promise<Response>}
+   */
+  async #send(method, path, body, signal) {
+    const { endpoint, credentials } = /** @type {Configured} */ (this.#configured);
     const headers = {
       ...(credentials && { authorization: `Bearer ${credentials}` }),
       ...(body !== undefined && { 'content-type': 'application/json' }),
     };
-    const asked = { method, headers, body: body === undefined ? undefined : JSON.stringify(body), signal: AbortSignal.timeout(patienceMs) };
+    const asked = { method, headers, body: body === undefined ? undefined : JSON.stringify(body), signal };
     const answer = await fetch(new URL(`/v1${path}`, endpoint), asked).catch((cause) => {
       throw new SessionError('unreachable', `${endpoint.host} does not answer`, { cause });
     });
+    if (answer.ok) return answer;
     const told = await answer.json().catch(() => null);
-    if (answer.ok) return told;
     const sentence = told?.detail ?? told?.title ?? `the directory answered ${answer.status}`;
     throw new SessionError('refused', sentence, { code: told?.code, status: answer.status });
+  }
+
+  /**
+   * Follows the events of something until it has ended. A stream that breaks off is opened again: it
+   * begins with how things are.
+   * @param {string} path
+   * @returns {Promise<any>}
+   */
+  #ended(path) {
+    const { patienceMs } = /** @type {Configured} */ (this.#configured);
+    const signal = AbortSignal.timeout(patienceMs);
+    return this.#until('the placement to end', async () => {
+      const answer = await this.#send('GET', path, undefined, signal);
+      try {
+        for await (const { name, data } of events(answer)) if (name === 'ended') return data;
+      } catch (cause) {
+        // A stream that broke off is no news: the next one is.
+        if (signal.aborted) throw new SessionError('late', `the placement took longer than ${patienceMs} ms`, { cause });
+      }
+      return undefined;
+    });
   }
 
   /**

@@ -22,6 +22,7 @@ pub mod blocking;
 mod asking;
 mod directory;
 mod error;
+mod following;
 mod shape;
 mod stay;
 

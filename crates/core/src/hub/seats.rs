@@ -28,6 +28,13 @@ impl Hub {
         seated.filter_map(|zone| Some((GameId::from_hex(&zone.name.name)?, &zone.name)))
     }
 
+    /// Whether a match runs in a zone; none while the zone has not said.
+    #[must_use]
+    pub fn match_running(&self, zone: ZoneId) -> Option<bool> {
+        let open = self.zones.get(&zone).filter(|zone| zone.owner().is_some());
+        open.map(|zone| zone.match_running)
+    }
+
     /// Opens the zone of a Game, unless it is open. Its name is the Game's id.
     pub(crate) fn open_game(&mut self, name: ZoneName) -> Result<ZoneId, RefusalCode> {
         let id = ZoneId::of(&name.kind, &name.name);

@@ -223,6 +223,7 @@ impl Hub {
             }
             self.push(HubOutput::Event(Event::ZoneOpened { zone, name }));
             self.tell_host(zone, GameNews::Opened);
+            self.tell_host(zone, GameNews::Match(match_running));
         }
         for (session, stay) in members {
             let here = self

@@ -98,6 +98,9 @@ impl Directory {
             Command::DescribePlacement { queue, placement } => {
                 self.ask_queue(now, ticket, &queue, QueueInput::Describe { ticket, placement });
             }
+            Command::Watch { queue, placement } => {
+                self.ask_queue(now, ticket, &queue, QueueInput::Watch { ticket, placement });
+            }
             command => self.command_game(now, ticket, command),
         }
     }

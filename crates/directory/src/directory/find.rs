@@ -76,10 +76,10 @@ impl Directory {
                 continue;
             }
             subscription.note(now, game, old, new);
-            for news in subscription.take() {
+            for news in subscription.backlog.take() {
                 self.out.push_back(DirectoryOutput::News { subscription: *id, news });
             }
-            if subscription.waiting() > self.config.news_max {
+            if subscription.backlog.waiting() > self.config.news_max {
                 late.push(*id);
             }
         }
@@ -173,10 +173,6 @@ impl Directory {
     ) -> Result<Answer, Refusal> {
         let fleet = self.catalogue.resolve(target)?.name.clone();
         let filter = parse(filter, Filter::parse)?;
-        let limit = self.config.subscriptions_max;
-        if self.subscriptions.len() >= limit {
-            return Err(Refusal::LimitReached { what: "subscriptions", limit });
-        }
         let query = Query {
             filter: filter.as_ref(),
             location: location.as_deref(),
@@ -191,50 +187,13 @@ impl Directory {
             hit(Mark::SearchTooBroad);
             return Err(Refusal::TooBroad { work_max: self.config.news_max });
         }
-        hit(Mark::Subscribed);
+        let id = self.new_subscription()?;
         let mut subscription = Subscription::new(fleet, location, filter);
         for game in games {
             subscription.push(now, News::Added(game));
         }
-        self.last_subscription += 1;
-        self.subscriptions.insert(self.last_subscription, subscription);
-        Ok(Answer::Subscribed(self.last_subscription))
-    }
-
-    pub(super) fn unsubscribe(&mut self, id: u64) -> Result<Answer, Refusal> {
-        let known = self.subscriptions.remove(&id);
-        known.map(|_| Answer::Done).ok_or(Refusal::NotFound(What::Subscription))
-    }
-
-    pub(super) fn credit(&mut self, id: u64, count: u64) {
-        let Some(subscription) = self.subscriptions.get_mut(&id) else { return };
-        subscription.add_credit(count);
-        for news in subscription.take() {
-            self.out.push_back(DirectoryOutput::News { subscription: id, news });
-        }
-    }
-
-    pub(super) fn cut(&mut self, id: u64, cause: CutCause) {
-        if self.subscriptions.remove(&id).is_some() {
-            hit(Mark::SubscriberCut);
-            self.push(DirectoryOutput::Cut { subscription: id, cause });
-        }
-    }
-
-    /// Cuts off whoever has not read for too long.
-    pub(super) fn cut_slow(&mut self, now: Time) {
-        let limit = self.config.news_limit;
-        let is_late = |since: Option<Time>| since.is_some_and(|since| since.after(limit) <= now);
-        let late = self.subscriptions.iter().filter(|(_, it)| is_late(it.waits_since()));
-        let late: Vec<u64> = late.map(|(id, _)| *id).collect();
-        for id in late {
-            self.cut(id, CutCause::TooSlow);
-        }
-    }
-
-    pub(super) fn next_cut(&self) -> Option<Time> {
-        let oldest = self.subscriptions.values().filter_map(Subscription::waits_since).min();
-        oldest.map(|since| since.after(self.config.news_limit))
+        self.subscriptions.insert(id, subscription);
+        Ok(Answer::Subscribed(id))
     }
 
     /// A fleet was made or changed: its shelf follows what is declared.

@@ -62,6 +62,7 @@ impl Directory {
             seen_hosts: BTreeMap::new(),
             seen_queues: BTreeMap::new(),
             subscriptions: BTreeMap::new(),
+            watches: BTreeMap::new(),
             last_subscription: 0,
             alarms: BTreeSet::new(),
             armed: BTreeMap::new(),

@@ -43,6 +43,10 @@ impl Directory {
             Effect::Seen(game) => self.seen(now.time, game),
             Effect::HostSeen(host) => drop(self.seen_hosts.insert(host.id, host)),
             Effect::QueueSeen(id, queue) => drop(self.seen_queues.insert(id, queue)),
+            Effect::PlacementSeen(view) => self.placement_seen(now.time, &view),
+            Effect::Watched { ticket, queue, placement, views } => {
+                self.watched(now.time, ticket, queue, placement, views);
+            }
             Effect::Hidden(game) => self.hide(now.time, game),
             Effect::ToGame(game, mail) => self.tell_game(now, game, GameInput::Mail(mail)),
             Effect::ToHost(host, mail) => self.mail_host(now, host, mail),
@@ -175,6 +179,7 @@ impl Directory {
             ScopeId::Queue(id) => {
                 self.queues.remove(&id);
                 self.seen_queues.remove(&id);
+                self.forget_queue(id);
             }
             _ => {}
         }

@@ -55,6 +55,8 @@ pub(crate) struct GameCore {
     pub(super) was_active: bool,
     /// Somebody has been in.
     pub(super) was_joined: bool,
+    /// A match runs that nobody new may join.
+    pub(super) in_match: bool,
     /// The placement that has to hear of it.
     pub(super) origin: Option<Origin>,
     pub(super) party: Vec<(SeatId, Guest)>,
@@ -90,6 +92,7 @@ impl GameCore {
             ended: None,
             was_active: false,
             was_joined: false,
+            in_match: false,
             origin: new.origin,
             party: new.party,
             seats: Seats::default(),
@@ -141,6 +144,7 @@ impl GameCore {
             ended: kept.ended,
             was_active: kept.was_active,
             was_joined: kept.was_joined,
+            in_match: kept.in_match,
             origin: kept.origin,
             party: kept.party,
             seats: Seats::default(),
@@ -194,6 +198,7 @@ impl GameCore {
             cause: self.cause,
             host: self.host,
             standing: self.standing,
+            in_match: self.in_match,
             reserved: self.seats.reserved(),
             active: self.seats.active(),
             created: self.created,
@@ -270,7 +275,7 @@ impl GameCore {
             return Ok(self.seats_answer(&seats));
         }
         self.check_open()?;
-        if !self.spec.accepts {
+        if !self.spec.accepts || self.in_match {
             hit(Mark::NotAccepting);
             return Err(Refusal::NotAccepting);
         }
@@ -408,6 +413,7 @@ pub(super) struct Kept {
     pub ended: Option<WallTime>,
     pub was_active: bool,
     pub was_joined: bool,
+    pub in_match: bool,
     pub origin: Option<Origin>,
     pub party: Vec<(SeatId, Guest)>,
 }

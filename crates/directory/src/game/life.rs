@@ -56,6 +56,7 @@ impl GameCore {
                 let cause = self.cause.unwrap_or(EndCause::HostEnded);
                 self.end(now, cause);
             }
+            ToGame::Match(host, running) if self.is_of(host) => self.set_match(running),
             ToGame::Lost(host, cause) if self.is_of(host) => self.end(now, cause),
             ToGame::Stands(host, number, standing) if self.is_of(host) => {
                 let was_away = self.standing == Standing::Away;
@@ -87,6 +88,15 @@ impl GameCore {
                 self.terminate(now, EndCause::PlacementOver);
             }
             _ => hit(Mark::StaleMail),
+        }
+    }
+
+    /// Beside the Game's own word on new players, which stays what it is for when the match is over.
+    fn set_match(&mut self, running: bool) {
+        if self.in_match != running && !self.status.is_over() {
+            hit(if running { Mark::MatchCloses } else { Mark::MatchOver });
+            self.in_match = running;
+            self.is_dirty = true;
         }
     }
 

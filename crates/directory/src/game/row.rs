@@ -71,6 +71,8 @@ pub(super) struct GameRow {
     origin: Option<OriginRow>,
     #[prost(message, repeated, tag = "20")]
     party: Vec<GuestRow>,
+    #[prost(bool, tag = "21")]
+    in_match: bool,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -189,6 +191,7 @@ pub(super) fn game(
         ended: row.ended_ms.map(WallTime),
         was_active: row.was_active,
         was_joined: row.was_joined,
+        in_match: row.in_match,
         origin,
         party: party.collect(),
     };
@@ -231,6 +234,7 @@ pub(super) fn put_game(game: &GameCore, changes: &mut Vec<Change>) {
         was_joined: game.was_joined,
         origin,
         party: party.collect(),
+        in_match: game.in_match,
     };
     changes.push(Change::Put(Bytes::from_static(GAME), row.encode_to_vec().into()));
     if game.status == Status::Activating && !spec.data.is_empty() {

@@ -231,6 +231,9 @@ impl HostCore {
             HostWord::Destroying(game, Err(_)) => self.pass_on(game, ToGame::Kept),
             HostWord::Destroying(_, Ok(())) => {}
             HostWord::Destroyed(game) => self.pass_on(game, ToGame::Destroyed),
+            HostWord::Match(game, running) => {
+                self.pass_on(game, |id| ToGame::Match(id, running));
+            }
             HostWord::Ending => self.end(HostEnd::Ended),
             // Questions about seats go to the Game.
             HostWord::Accept { .. } | HostWord::Admit { .. } | HostWord::Remove { .. } => {}

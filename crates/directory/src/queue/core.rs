@@ -47,6 +47,10 @@ pub(crate) enum QueueInput {
         ticket: u64,
         placement: String,
     },
+    Watch {
+        ticket: u64,
+        placement: Option<String>,
+    },
     /// A host for a placement.
     Found {
         placement: String,
@@ -169,6 +173,7 @@ impl QueueCore {
                 let outcome = self.view(&placement);
                 self.answer(ticket, outcome);
             }
+            QueueInput::Watch { ticket, placement } => self.watch(ticket, placement),
             QueueInput::Found { placement, host, fleet, location, seats } => {
                 self.found(&placement, Try { host, fleet, location, seats });
             }
@@ -218,14 +223,36 @@ impl QueueCore {
     }
 
     fn view(&self, name: &str) -> Result<Answer, Refusal> {
-        let placement = self.placements.get(name).ok_or(Refusal::NotFound(What::Placement))?;
-        Ok(Answer::Placement(Box::new(PlacementView {
+        let view = self.seen(name).ok_or(Refusal::NotFound(What::Placement))?;
+        Ok(Answer::Placement(Box::new(view)))
+    }
+
+    /// A placement as it is now. Only what is held until the next commit may carry it out.
+    fn seen(&self, name: &str) -> Option<PlacementView> {
+        let placement = self.placements.get(name)?;
+        Some(PlacementView {
             queue: self.id,
             id: name.to_owned(),
             begun: placement.begun,
             attempts: placement.attempts,
             end: placement.end.as_ref().map(|(end, _)| end.clone()),
-        })))
+        })
+    }
+
+    /// What there is to see now, told in its order among all that is told of placements.
+    fn watch(&mut self, ticket: u64, placement: Option<String>) {
+        let views: Vec<Arc<PlacementView>> = match &placement {
+            Some(name) => self.seen(name).map(Arc::new).into_iter().collect(),
+            None => {
+                let names = self.pending.iter().map(|(_, name)| name);
+                names.filter_map(|name| self.seen(name)).map(Arc::new).collect()
+            }
+        };
+        if placement.is_some() && views.is_empty() {
+            return self.answer(ticket, Err(Refusal::NotFound(What::Placement)));
+        }
+        let queue = self.id;
+        self.gate.after(Effect::Watched { ticket, queue, placement, views });
     }
 
     fn delete(&mut self, ticket: u64) {
@@ -453,6 +480,10 @@ impl QueueCore {
     fn settle(&mut self) {
         if self.gate.is_closed() {
             return self.gate.settle(Vec::new());
+        }
+        let seen: Vec<PlacementView> = self.dirty.iter().filter_map(|it| self.seen(it)).collect();
+        for view in seen {
+            self.gate.after(Effect::PlacementSeen(Arc::new(view)));
         }
         let changes = super::row::changes(self);
         self.gate.settle(changes);

@@ -4,12 +4,12 @@
 //! each Game, the newest; how many may wait and for how long is bounded, and whoever does not read
 //! is cut off with a cause.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use rejoin_core::id::GameId;
 use rejoin_core::time::Time;
 
+use super::backlog::Backlog;
 use super::filter::Filter;
 use crate::game::GameView;
 
@@ -52,6 +52,8 @@ pub enum CutCause {
     TooSlow,
     /// Its fleet was deleted.
     FleetDeleted,
+    /// Its queue was deleted.
+    QueueDeleted,
 }
 
 impl CutCause {
@@ -61,6 +63,7 @@ impl CutCause {
         match self {
             Self::TooSlow => "too_slow",
             Self::FleetDeleted => "fleet_deleted",
+            Self::QueueDeleted => "queue_deleted",
         }
     }
 }
@@ -71,25 +74,12 @@ pub(crate) struct Subscription {
     pub fleet: String,
     location: Option<String>,
     filter: Option<Filter>,
-    credit: u64,
-    /// What waits, by Game, with its turn.
-    waiting: BTreeMap<GameId, (u64, News)>,
-    /// Whose turn it is, and since when it waits.
-    turns: BTreeMap<u64, (GameId, Time)>,
-    last_turn: u64,
+    pub backlog: Backlog<GameId, News>,
 }
 
 impl Subscription {
     pub(crate) fn new(fleet: String, location: Option<String>, filter: Option<Filter>) -> Self {
-        Self {
-            fleet,
-            location,
-            filter,
-            credit: 0,
-            waiting: BTreeMap::new(),
-            turns: BTreeMap::new(),
-            last_turn: 0,
-        }
+        Self { fleet, location, filter, backlog: Backlog::new() }
     }
 
     fn matches(&self, game: Option<&Arc<GameView>>) -> bool {
@@ -118,41 +108,6 @@ impl Subscription {
     }
 
     pub(crate) fn push(&mut self, now: Time, news: News) {
-        let id = news.game();
-        let Some((turn, earlier)) = self.waiting.remove(&id) else {
-            self.last_turn += 1;
-            self.turns.insert(self.last_turn, (id, now));
-            self.waiting.insert(id, (self.last_turn, news));
-            return;
-        };
-        match earlier.followed_by(news) {
-            Some(news) => drop(self.waiting.insert(id, (turn, news))),
-            None => drop(self.turns.remove(&turn)),
-        }
-    }
-
-    pub(crate) fn add_credit(&mut self, credit: u64) {
-        self.credit = self.credit.saturating_add(credit);
-    }
-
-    /// What may be told now.
-    pub(crate) fn take(&mut self) -> Vec<News> {
-        let mut told = Vec::new();
-        while self.credit > 0 {
-            let Some((_, (id, _))) = self.turns.pop_first() else { break };
-            let Some((_, news)) = self.waiting.remove(&id) else { continue };
-            self.credit -= 1;
-            told.push(news);
-        }
-        told
-    }
-
-    pub(crate) fn waiting(&self) -> usize {
-        self.waiting.len()
-    }
-
-    /// Since when the oldest change waits.
-    pub(crate) fn waits_since(&self) -> Option<Time> {
-        self.turns.first_key_value().map(|(_, (_, since))| *since)
+        self.backlog.push(now, news.game(), news, News::followed_by);
     }
 }

@@ -10,6 +10,7 @@ use rejoin_core::time::{Time, WallTime};
 use rejoin_directory::catalogue::FleetSpec;
 use rejoin_directory::game::{GameSpec, GameView, Guest, Holder, SeatView};
 use rejoin_directory::host::{HostOrder, HostWord, Registration};
+use rejoin_directory::queue::PlacementNews;
 use rejoin_directory::search::{CutCause, News, Page, SearchRequest};
 use rejoin_directory::{
     Answer, Command, Directory, DirectoryConfig, DirectoryInput, DirectoryOutput, Event, Recovered,
@@ -37,6 +38,7 @@ pub struct Desk {
     pub answers: BTreeMap<u64, Result<Answer, Refusal>>,
     pub orders: Vec<(Process, HostOrder)>,
     pub news: Vec<(u64, News)>,
+    pub placed: Vec<(u64, PlacementNews)>,
     pub cuts: Vec<(u64, CutCause)>,
     pub events: Vec<Event>,
     /// Commits wait here while the store is slow.
@@ -70,6 +72,7 @@ impl Desk {
             answers: BTreeMap::new(),
             orders: Vec::new(),
             news: Vec::new(),
+            placed: Vec::new(),
             cuts: Vec::new(),
             events: Vec::new(),
             slow: None,
@@ -108,6 +111,9 @@ impl Desk {
                 }
                 DirectoryOutput::News { subscription, news } => {
                     self.news.push((subscription, news));
+                }
+                DirectoryOutput::PlacementNews { subscription, news } => {
+                    self.placed.push((subscription, news));
                 }
                 DirectoryOutput::Cut { subscription, cause } => {
                     self.cuts.push((subscription, cause));

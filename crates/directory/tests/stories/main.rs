@@ -10,3 +10,4 @@ mod limits;
 mod placements;
 mod search;
 mod seats;
+mod watches;

@@ -137,6 +137,36 @@ fn a_game_that_takes_nobody_refuses_and_keeps_who_is_there() {
 }
 
 #[test]
+fn a_match_closes_the_game_and_its_own_word_counts_again_when_it_is_over() {
+    let mut desk = Desk::new();
+    let (host, other) = (desk.host("a"), desk.host("b"));
+    let game = desk.game(host, "k");
+    let seat = desk.reserve(game, &["ann"]).unwrap()[0].id;
+    desk.say(other, HostWord::Match(game, true));
+    assert!(desk.view(game).accepts(), "another's word closes nothing");
+    desk.say(host, HostWord::Match(game, true));
+    assert_eq!(desk.reserve(game, &["bob"]), Err(Refusal::NotAccepting));
+    assert_eq!((desk.view(game).accepts(), desk.view(game).spec.accepts), (false, true));
+    // Whoever has a seat still comes in, and a crash changes nothing.
+    desk.claim(game, seat, "ann", holder(1)).unwrap();
+    desk.crash();
+    let again = desk.register(registration("a"));
+    desk.ready(again, &[game]);
+    assert!(desk.view(game).in_match);
+    assert_eq!(desk.reserve(game, &["bob"]), Err(Refusal::NotAccepting));
+    // The Game's own word may change meanwhile, and is what counts behind the match.
+    let change = GameChange { accepts: Some(false), ..GameChange::default() };
+    desk.send(Command::Update { game, change });
+    desk.say(again, HostWord::Updated(game, Ok(())));
+    desk.say(again, HostWord::Match(game, false));
+    assert_eq!(desk.reserve(game, &["bob"]), Err(Refusal::NotAccepting));
+    let change = GameChange { accepts: Some(true), ..GameChange::default() };
+    desk.send(Command::Update { game, change });
+    desk.say(again, HostWord::Updated(game, Ok(())));
+    desk.reserve(game, &["bob"]).unwrap();
+}
+
+#[test]
 fn the_host_lets_players_in_and_only_into_its_own_games() {
     let mut desk = Desk::new();
     let (a, b) = (desk.host("a"), desk.host("b"));

@@ -19,6 +19,9 @@ pub(crate) struct NewKey {
     /// What people call it.
     #[arg(long, default_value = "")]
     name: String,
+    /// A fleet that a host's key is tied to; may be given several times. Without any it is good for all.
+    #[arg(long = "fleet")]
+    fleets: Vec<String>,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -42,16 +45,22 @@ impl From<RoleName> for Role {
 }
 
 pub(crate) fn run(command: &KeyCommand) -> Result<(), Failure> {
-    let KeyCommand::New(NewKey { role, name }) = command;
+    let KeyCommand::New(NewKey { role, name, fleets }) = command;
     let role = Role::from(*role);
     let mut secret = [0; 32];
     getrandom::fill(&mut secret)
         .map_err(|error| Failure::new(format!("the system gives no randomness: {error}")))?;
     let text = ApiKey::text_of(role, &secret);
-    let hash = ApiKey::from_text(name, role, &text).hash();
+    let key = ApiKey::from_text(name, role, &text).for_fleets(fleets.clone());
+    let key = key.map_err(Failure::new)?;
+    let hash = key.hash();
+    let tied: String = key.fleets.iter().map(|fleet| format!(":{fleet}")).collect();
     println!("# The key. It is not kept anywhere: give it to whoever sends it.");
     println!("#   {text}");
-    println!("# For rejoin.toml (or REJOIN_DIRECTORY_KEYS={}:{hash}):", role.label());
+    println!("# For rejoin.toml (or REJOIN_DIRECTORY_KEYS={}:{hash}{tied}):", role.label());
     println!("[[directory.key]]\nname = {name:?}\nrole = {:?}\nsha256 = {hash:?}", role.label());
+    if !key.fleets.is_empty() {
+        println!("fleets = {:?}", key.fleets);
+    }
     Ok(())
 }

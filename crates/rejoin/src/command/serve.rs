@@ -143,8 +143,9 @@ fn with_zones(builder: ServerBuilder, settings: &Settings, players: SocketAddr) 
     builder = builder.directory(settings.directory.config.clone());
     let (address, port) = (players.ip().to_string(), players.port());
     let games = GamesConfig { address, port, ..GamesConfig::default() };
-    if settings.relay_games {
-        builder = builder.games(relay::KIND, games.clone());
+    if settings.relay_games.run {
+        let closes_in_match = settings.relay_games.closes_in_match;
+        builder = builder.games(relay::KIND, GamesConfig { closes_in_match, ..games.clone() });
     }
     if has_arena {
         builder = builder.games(rejoin_arena::KIND, games);

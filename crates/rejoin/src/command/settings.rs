@@ -25,7 +25,7 @@ pub(crate) use self::doors::{EnetSettings, TcpSettings, TlsSettings};
 pub(crate) use self::guard::GuardMode;
 use self::guard::{GuardFile, GuardSettings};
 use self::identity::IdentityFile;
-use self::zones::ZonesFile;
+use self::zones::{ZoneGames, ZonesFile};
 use super::Failure;
 
 /// Read when it is there and no other is named.
@@ -211,8 +211,7 @@ pub(crate) struct Settings {
     pub(crate) server_names: Option<Vec<String>>,
     pub(crate) origins: Vec<String>,
     pub(crate) relay: RelayConfig,
-    /// Relay zones run Games of the directory.
-    pub(crate) relay_games: bool,
+    pub(crate) relay_games: ZoneGames,
     pub(crate) stop_within: Duration,
     pub(crate) trusted_proxies: Vec<AddressBlock>,
     pub(crate) forwarded_header: ForwardedHeader,
@@ -251,7 +250,7 @@ impl ServeArguments {
             demo: self.demo || file.demo == Some(true),
             server_names: file.server_names,
             origins: file.origins.unwrap_or_default(),
-            relay_games: file.zone.relay.runs_games(),
+            relay_games: file.zone.relay.games(),
             relay: file.zone.relay.config(memory).map_err(Failure::new)?,
             stop_within: Duration::from_secs(stop_within_s),
             trusted_proxies: file.trusted_proxies.unwrap_or_default(),
@@ -403,6 +402,7 @@ mod tests {
         assert_eq!(file.admin.hosts, Some(settings.admin_hosts));
         assert_eq!(file.log.addresses.map(Addresses::from), Some(settings.log_addresses));
         assert_eq!(file.zone.relay.config(false), Ok(settings.relay));
+        assert_eq!(file.zone.relay.games(), settings.relay_games);
         assert_eq!(file.stop_within_s, Some(25));
         assert_eq!(file.directory.settings(None), Ok(settings.directory));
         assert_eq!(file.guard.settings(None), settings.guard);

@@ -23,6 +23,8 @@ use tokio::time::timeout;
 
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 pub(crate) const FLEET: &str = "duels";
+/// A host's key that is good for that fleet only.
+pub(crate) const TIED: &str = "rejoin_host_tied";
 
 pub(crate) fn key_of(role: Role) -> String {
     ApiKey::text_of(role, &[5; 32])
@@ -47,7 +49,10 @@ impl Bureau {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let at = listener.local_addr().expect("it is bound");
         let keys = Role::ALL.map(|role| ApiKey::from_text(role.label(), role, &key_of(role)));
-        let api = ApiConfig { keys: keys.to_vec(), ..ApiConfig::default() };
+        let tied = ApiKey::from_text("tied", Role::Host, TIED);
+        let tied = tied.for_fleets(vec![FLEET.to_owned()]).expect("a host's key");
+        let keys = [&keys[..], &[tied]].concat();
+        let api = ApiConfig { keys, ..ApiConfig::default() };
         let web = WebConfig { api: Some(api), ..WebConfig::default() };
         let door = server.clone();
         let listening = tokio::spawn(async move { door.listen(listener, web).await });

@@ -2,14 +2,15 @@
 //! never.
 
 use rejoin::server::Role;
+use rejoin::server::directory::rules::catalogue::FleetSpec;
 use rejoin::server::directory::rules::game::{EndCause, GameChange, Status};
-use rejoin::server::directory::rules::{Command, Refusal};
+use rejoin::server::directory::rules::{Answer, Command, Refusal, Target};
 use rejoin::server::{AskError, DirectoryConfig};
 use serde_json::{Value, json};
 use std::time::Duration;
 use tokio_tungstenite::tungstenite::Message;
 
-use crate::bureau::{Bureau, key_of};
+use crate::bureau::{Bureau, TIED, key_of};
 use crate::typed::{Typed, hello};
 
 #[tokio::test(flavor = "multi_thread")]
@@ -18,6 +19,27 @@ async fn without_the_right_key_there_is_no_line() {
     assert_eq!(Typed::open(bureau.at, &key_of(Role::Client)).await.err(), Some(403));
     assert_eq!(Typed::open(bureau.at, "rejoin_host_00").await.err(), Some(401));
     assert!(Typed::open(bureau.at, &key_of(Role::Host)).await.is_ok());
+    bureau.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_key_that_is_tied_to_a_fleet_serves_it_and_no_other() {
+    let bureau = Bureau::open().await;
+    let locations = vec!["here".to_owned()];
+    let fleet = FleetSpec { name: "sums".to_owned(), locations, indexed: Vec::new() };
+    bureau.ask(Command::PutFleet(fleet)).await.expect("a good fleet");
+    let mut line = Typed::open(bureau.at, TIED).await.expect("a line");
+    let mut other = hello("one");
+    other["hello"]["fleet"] = json!("sums");
+    line.say(other).await;
+    assert_eq!(line.bye().await, "wrong_fleet");
+    // Nothing of it is left.
+    let target = Target::Fleet("sums".to_owned());
+    let hosts = bureau.ask(Command::ListHosts { target, after: None, limit: 10 }).await;
+    assert_eq!(hosts, Ok(Answer::Hosts(Vec::new())));
+    let mut line = Typed::open(bureau.at, TIED).await.expect("a line");
+    line.say(hello("one")).await;
+    line.until("welcome").await;
     bureau.close().await;
 }
 

@@ -1,5 +1,6 @@
 //! Fleets and aliases.
 
+use axum::Extension;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
@@ -8,11 +9,12 @@ use rejoin_directory::{Answer, Command, Refusal, What};
 use serde::Deserialize;
 use serde_json::json;
 
+use super::guard::Caller;
 use super::problem::Problem;
 use super::request::{Json, Names, NoBody, NoParameters, Parameters, some};
-use super::{Api, shape, unexpected};
+use super::{Api, fleets, shape, unexpected};
 
-async fn all(api: &Api) -> Result<(Vec<FleetSpec>, Vec<AliasSpec>), Problem> {
+pub(super) async fn all(api: &Api) -> Result<(Vec<FleetSpec>, Vec<AliasSpec>), Problem> {
     match api.ask(Command::ListCatalogue).await? {
         Answer::Catalogue(fleets, aliases) => Ok((fleets, aliases)),
         other => Err(unexpected(&other)),
@@ -21,9 +23,12 @@ async fn all(api: &Api) -> Result<(Vec<FleetSpec>, Vec<AliasSpec>), Problem> {
 
 pub(super) async fn list_fleets(
     State(api): State<Api>,
+    Extension(caller): Extension<Caller>,
     Parameters(NoParameters {}): Parameters<NoParameters>,
 ) -> Result<Response, Problem> {
-    let fleets: Vec<_> = all(&api).await?.0.iter().map(shape::fleet).collect();
+    let mut known = all(&api).await?.0;
+    known.retain(|fleet| fleets::is_own(&api, caller, &fleet.name));
+    let fleets: Vec<_> = known.iter().map(shape::fleet).collect();
     Ok(axum::Json(json!({"fleets": fleets})).into_response())
 }
 
@@ -68,9 +73,15 @@ pub(super) async fn delete_fleet(
 
 pub(super) async fn list_aliases(
     State(api): State<Api>,
+    Extension(caller): Extension<Caller>,
     Parameters(NoParameters {}): Parameters<NoParameters>,
 ) -> Result<Response, Problem> {
-    let aliases: Vec<_> = all(&api).await?.1.iter().map(shape::alias).collect();
+    let mut known = all(&api).await?.1;
+    known.retain(|alias| match &alias.route {
+        Route::Fleet(fleet) => fleets::is_own(&api, caller, fleet),
+        Route::Terminal(_) => true,
+    });
+    let aliases: Vec<_> = known.iter().map(shape::alias).collect();
     Ok(axum::Json(json!({"aliases": aliases})).into_response())
 }
 

@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use super::guard::Caller;
 use super::problem::Problem;
 use super::request::{Data, Json, Names, NoBody, NoParameters, Parameters, some, target};
-use super::{Api, shape, unexpected};
+use super::{Api, fleets, shape, unexpected};
 
 /// Games or hosts of a page, if nothing else is said.
 pub(super) const PAGE: usize = 20;
@@ -64,6 +64,7 @@ pub(super) async fn create(
     Json(new): Json<NewGame>,
 ) -> Result<Response, Problem> {
     let target = target(new.fleet, new.alias)?;
+    fleets::may_target(&api, caller, &target).await?;
     let spec = GameSpec {
         fleet: String::new(),
         location: new.location,

@@ -7,9 +7,9 @@ use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
-use super::Api;
 use super::key::Role;
 use super::problem::{self, Problem};
+use super::{Api, fleets};
 use crate::admin::is_own;
 use crate::listener::is_welcome;
 
@@ -17,6 +17,15 @@ use crate::listener::is_welcome;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Caller {
     pub(super) role: Role,
+    /// The place of its key among all; none where no key was needed.
+    key: Option<usize>,
+}
+
+impl Caller {
+    /// The fleets that it is tied to; empty: all.
+    pub(super) fn fleets(self, api: &Api) -> &[String] {
+        self.key.map_or(&[], |place| api.keys.fleets(place))
+    }
 }
 
 /// What a page of another origin may send, should it be welcome.
@@ -72,6 +81,12 @@ pub(super) async fn role(
         let detail = "as many requests are under way as there may be";
         return Problem::new(problem::BUSY, detail).retry_after(1).into_response();
     };
+    if !caller.fleets(&api).is_empty() {
+        request = match fleets::check(&api, caller, request).await {
+            Ok(request) => request,
+            Err(problem) => return problem.into_response(),
+        };
+    }
     request.extensions_mut().insert(caller);
     next.run(request).await
 }
@@ -93,7 +108,7 @@ fn identify(api: &Api, headers: &HeaderMap, roles: &[Role]) -> Result<Caller, Pr
     let text =
         text.filter(|text| text.get(..7).is_some_and(|it| it.eq_ignore_ascii_case("bearer ")));
     let key = text.and_then(|text| api.keys.find(text[7..].trim()));
-    let key = key.ok_or_else(|| unknown("this is none of the API keys"))?;
+    let (place, key) = key.ok_or_else(|| unknown("this is none of the API keys"))?;
     key.spend(api.server.0.clock).map_err(|seconds| {
         let detail = format!("at most {} requests a second", key.key.rate_per_s);
         Problem::new(problem::TOO_MANY_REQUESTS, detail).retry_after(seconds)
@@ -104,7 +119,7 @@ fn identify(api: &Api, headers: &HeaderMap, roles: &[Role]) -> Result<Caller, Pr
         let detail = format!("this key is a {}'s; this is for: {}", role.label(), may.join(", "));
         return Err(Problem::new(problem::FORBIDDEN, detail));
     }
-    Ok(Caller { role })
+    Ok(Caller { role, key: Some(place) })
 }
 
 /// Somebody without a key where none is needed. A page that had its own name point here shows in the
@@ -112,7 +127,7 @@ fn identify(api: &Api, headers: &HeaderMap, roles: &[Role]) -> Result<Caller, Pr
 fn nobody(headers: &HeaderMap) -> Result<Caller, Problem> {
     let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
     if host.is_some_and(|host| is_own(host, &[])) {
-        return Ok(Caller { role: Role::Operator });
+        return Ok(Caller { role: Role::Operator, key: None });
     }
     Err(unknown("without a key only localhost and plain addresses are answered"))
 }

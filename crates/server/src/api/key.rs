@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use rejoin_directory::limits;
 use sha2::{Digest, Sha256};
 
 use crate::clock::Clock;
@@ -53,6 +54,8 @@ pub struct ApiKey {
     hash: [u8; 32],
     /// Requests a second that it may make for long.
     pub rate_per_s: u32,
+    /// The fleets that a host's key is tied to: it is answered about these only. Empty: about all.
+    pub fleets: Vec<String>,
 }
 
 /// Without the hash: it is of no use in a log.
@@ -65,6 +68,8 @@ impl fmt::Debug for ApiKey {
 impl ApiKey {
     /// Requests a second that a key may make for long, if nothing else is said.
     pub const RATE_PER_S: u32 = 1_000;
+    /// How many fleets a key can be tied to.
+    pub const FLEETS_MAX: usize = 100;
 
     /// A key that is known by the hash of its text, in 64 hexadecimal digits; none if it is not.
     #[must_use]
@@ -74,14 +79,36 @@ impl ApiKey {
         for (byte, pair) in bytes.iter_mut().zip(digits.chunks_exact(2)) {
             *byte = u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()?;
         }
-        Some(Self { name: name.to_owned(), role, hash: bytes, rate_per_s: Self::RATE_PER_S })
+        Some(Self::known(name, role, bytes))
     }
 
     /// A key that is known by its text.
     #[must_use]
     pub fn from_text(name: &str, role: Role, text: &str) -> Self {
-        let hash = Sha256::digest(text.as_bytes()).into();
-        Self { name: name.to_owned(), role, hash, rate_per_s: Self::RATE_PER_S }
+        Self::known(name, role, Sha256::digest(text.as_bytes()).into())
+    }
+
+    fn known(name: &str, role: Role, hash: [u8; 32]) -> Self {
+        let (name, rate_per_s) = (name.to_owned(), Self::RATE_PER_S);
+        Self { name, role, hash, rate_per_s, fleets: Vec::new() }
+    }
+
+    /// The same, tied to these fleets, if it is a host's and these can be names of fleets.
+    ///
+    /// # Errors
+    /// A sentence that says what is wrong.
+    pub fn for_fleets(self, fleets: Vec<String>) -> Result<Self, String> {
+        if self.role != Role::Host && !fleets.is_empty() {
+            let role = self.role.label();
+            return Err(format!("only a host's key can be tied to fleets, and this is a {role}'s"));
+        }
+        if fleets.len() > Self::FLEETS_MAX {
+            return Err(format!("a key can be tied to {} fleets at most", Self::FLEETS_MAX));
+        }
+        for fleet in &fleets {
+            limits::name("fleet", fleet).map_err(|refusal| format!("{refusal}, not {fleet:?}"))?;
+        }
+        Ok(Self { fleets, ..self })
     }
 
     /// The same, with another rate.
@@ -134,10 +161,16 @@ impl Keyring {
         self.0.is_empty()
     }
 
-    /// The key of this text. All are looked at, however early one is found.
-    pub(crate) fn find(&self, text: &str) -> Option<&Held> {
+    /// The key of this text, and its place. All are looked at, however early one is found.
+    pub(crate) fn find(&self, text: &str) -> Option<(usize, &Held)> {
         let hash = Sha256::digest(text.as_bytes()).into();
-        self.0.iter().fold(None, |found, held| if held.key.is(&hash) { Some(held) } else { found })
+        let all = self.0.iter().enumerate();
+        all.fold(None, |found, one| if one.1.key.is(&hash) { Some(one) } else { found })
+    }
+
+    /// The fleets that the key at this place is tied to; empty: all.
+    pub(crate) fn fleets(&self, place: usize) -> &[String] {
+        self.0.get(place).map_or(&[], |held| held.key.fleets.as_slice())
     }
 }
 
@@ -184,11 +217,26 @@ mod tests {
         let known = ApiKey::from_text("fleet", Role::Host, &text);
         let again = ApiKey::from_hash("fleet", Role::Host, &known.hash()).expect("a hash");
         let ring = Keyring::new(&[ApiKey::from_text("a", Role::Client, "a"), again]);
-        assert_eq!(ring.find(&text).map(|held| held.key.role), Some(Role::Host));
+        assert_eq!(ring.find(&text).map(|(_, held)| held.key.role), Some(Role::Host));
         assert!(ring.find(&known.hash()).is_none());
         assert!(ring.find("").is_none());
         assert!(!format!("{known:?}").contains(&known.hash()));
         assert!(ApiKey::from_hash("x", Role::Client, "zz").is_none());
+    }
+
+    #[test]
+    fn only_a_hosts_key_is_tied_to_fleets_and_only_to_names_that_can_be() {
+        let key = |role| ApiKey::from_text("x", role, "x");
+        let fleets = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>();
+        let tied = key(Role::Host).for_fleets(fleets(&["a", "b-2"])).expect("good");
+        assert_eq!(tied.fleets, ["a", "b-2"]);
+        assert!(key(Role::Operator).for_fleets(Vec::new()).is_ok());
+        let wrong = key(Role::Client).for_fleets(fleets(&["a"])).expect_err("no host");
+        assert!(wrong.contains("a client's"), "{wrong}");
+        let wrong = key(Role::Host).for_fleets(fleets(&["a b"])).expect_err("no name");
+        assert!(wrong.contains("\"a b\"") && wrong.contains("letters, digits"), "{wrong}");
+        assert!(key(Role::Host).for_fleets(vec!["a".to_owned(); 100]).is_ok());
+        assert!(key(Role::Host).for_fleets(vec!["a".to_owned(); 101]).is_err());
     }
 
     #[test]

@@ -14,6 +14,7 @@ use axum::extract::ws::{CloseFrame, Message, Utf8Bytes, WebSocket, WebSocketUpgr
 use axum::response::Response;
 use futures_util::stream::{FuturesUnordered, SplitSink, SplitStream};
 use futures_util::{SinkExt, StreamExt};
+use rejoin_core::id::GameId;
 use rejoin_directory::host::{HostOrder, Presence};
 use rejoin_directory::{Answer, Command, Refusal};
 use serde_json::Value;
@@ -23,7 +24,7 @@ use self::word::{Hello, Said, Unreadable, Word};
 use super::guard::Caller;
 use super::key::{ApiKey, Bucket};
 use super::problem::{self, Problem};
-use super::{Api, unexpected};
+use super::{Api, fleets, unexpected};
 use crate::directory::{AskError, HostOrders};
 use crate::websocket::bounded;
 
@@ -99,6 +100,7 @@ impl Line {
         let hello = timeout(HELLO_WITHIN, self.next_text()).await;
         let hello = hello.map_err(|_| Problem::new(problem::BODY_TOO_SLOW, "say hello first"))?;
         let Hello { registration, process } = Hello::read(&hello?).map_err(bad_word)?;
+        fleets::may_serve(&self.api, self.caller, &registration.fleet)?;
         let register = self.api.door.register(registration);
         let registered = timeout(self.api.config.answer_deadline, register).await;
         let (view, orders) = registered.map_err(|_| no_answer())??;
@@ -223,10 +225,16 @@ async fn answer(
         Said::Left(ask, game, seat) => {
             (ask, api.door.remove(speaker, game, seat).await.map_err(Problem::from))
         }
-        Said::Seats(ask, game) => (ask, api.ask(Command::ListSeats(game)).await),
-        Said::Game(ask, game) => (ask, api.ask(Command::DescribeGame(game)).await),
+        Said::Seats(ask, game) => (ask, look(&api, caller, game, Command::ListSeats(game)).await),
+        Said::Game(ask, game) => (ask, look(&api, caller, game, Command::DescribeGame(game)).await),
     };
     Ok(word::answer(ask, outcome, caller.role))
+}
+
+/// Looks at a Game, if the host's key may.
+async fn look(api: &Api, caller: Caller, game: GameId, asked: Command) -> Result<Answer, Problem> {
+    fleets::may_see(api, caller, game).await?;
+    api.ask(asked).await
 }
 
 /// Asks how the host stands behind its word that it is ready. What was refused it is told as an order.

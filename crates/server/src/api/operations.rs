@@ -4,7 +4,9 @@
 use axum::routing::{MethodRouter, delete, get, patch, post, put};
 
 use super::key::Role;
-use super::{Api, catalogue, games, hosts, line, players, queues, seats, subscriptions};
+use super::{
+    Api, catalogue, games, hosts, line, placements, players, queues, seats, subscriptions,
+};
 
 /// One row.
 pub(super) struct Operation {
@@ -69,6 +71,13 @@ pub(super) fn operations() -> Vec<Operation> {
         row("POST", "/queues/{queue}/placements", ALL, post(queues::place)),
         row("GET", placement, ALL, get(queues::describe_placement)),
         row("DELETE", placement, ALL, delete(queues::cancel)),
+        row("GET", "/queues/{queue}/events", INNER, get(placements::watch_all)),
+        row(
+            "GET",
+            "/queues/{queue}/placements/{placement}/events",
+            ALL,
+            get(placements::watch_one),
+        ),
         row("GET", "/players", OPERATOR, get(players::list)),
         row("POST", "/players", OPERATOR, post(players::add)),
         row("GET", "/players/{player}", OPERATOR, get(players::describe)),

@@ -30,6 +30,7 @@ kinds! {
     WRONG_CURSOR = ("wrong_cursor", 400, "The cursor belongs to another search");
     NO_KEY = ("no_key", 401, "A good API key is needed");
     FORBIDDEN = ("forbidden", 403, "The role of this key may not do this");
+    WRONG_FLEET = ("wrong_fleet", 403, "This key is tied to other fleets");
     FOREIGN_ORIGIN = ("foreign_origin", 403, "Pages of this origin are not answered");
     WRONG_PLAYER = ("wrong_player", 403, "The seat belongs to another player");
     NOT_YOURS = ("not_yours", 403, "The game is not one of this host's");

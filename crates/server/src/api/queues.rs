@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use axum::Extension;
 use axum::extract::State;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -15,12 +16,13 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::games::yes;
+use super::guard::Caller;
 use super::problem::Problem;
 use super::request::{Data, Json, Names, NoBody, NoParameters, Parameters};
 use super::seats::GuestBody;
-use super::{Api, shape, unexpected};
+use super::{Api, fleets, shape, unexpected};
 
-async fn all(api: &Api) -> Result<Vec<QueueSpec>, Problem> {
+pub(super) async fn all(api: &Api) -> Result<Vec<QueueSpec>, Problem> {
     match api.ask(Command::ListQueues).await? {
         Answer::Queues(queues) => Ok(queues),
         other => Err(unexpected(&other)),
@@ -29,9 +31,12 @@ async fn all(api: &Api) -> Result<Vec<QueueSpec>, Problem> {
 
 pub(super) async fn list(
     State(api): State<Api>,
+    Extension(caller): Extension<Caller>,
     Parameters(NoParameters {}): Parameters<NoParameters>,
 ) -> Result<Response, Problem> {
-    let queues: Vec<_> = all(&api).await?.iter().map(shape::queue).collect();
+    let mut known = all(&api).await?;
+    known.retain(|queue| fleets::may_place(&api, caller, queue).is_ok());
+    let queues: Vec<_> = known.iter().map(shape::queue).collect();
     Ok(axum::Json(json!({"queues": queues})).into_response())
 }
 

@@ -6,11 +6,12 @@ use std::fmt;
 use rejoin_core::id::{GameId, HostId, OwnerEpoch, SeatId};
 use rejoin_directory::game::Entry;
 use rejoin_directory::host::{HostView, HostWord, Registration};
+use rejoin_directory::queue::PlacementNews;
 use rejoin_directory::{Answer, Command, Event, Refusal, Target};
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{broadcast, mpsc, oneshot};
 
-use super::lines::{HostOrders, NOTICES_MAX, Notices, ORDERS_MAX};
+use super::lines::{HostOrders, NOTICES_MAX, Notice, Notices, ORDERS_MAX, Subscriber};
 use super::mail::{Asker, Mail};
 
 /// Why there is no answer to what was asked.
@@ -59,7 +60,8 @@ impl DirectoryDoor {
 
     /// Asks, and waits for the answer. What it tells is durable.
     ///
-    /// Subscriptions go through [`subscribe`](Self::subscribe), which can hear what they are told.
+    /// Subscriptions go through [`subscribe`](Self::subscribe) and [`watch`](Self::watch), which can hear
+    /// what they are told.
     ///
     /// # Errors
     /// The rules refuse it, too much is asked at once, or the server has stopped.
@@ -185,11 +187,32 @@ impl DirectoryDoor {
         location: Option<String>,
         filter: String,
     ) -> Result<Notices, AskError> {
-        let command = Command::Subscribe { target, location, filter };
+        self.listen(Command::Subscribe { target, location, filter }, Subscriber::Games).await
+    }
+
+    /// All placements of a queue that are under way, or a single one, and what becomes of them from now
+    /// on, as fast as it is taken.
+    ///
+    /// # Errors
+    /// As for [`ask`](Self::ask).
+    pub async fn watch(
+        &self,
+        queue: String,
+        placement: Option<String>,
+    ) -> Result<Notices<PlacementNews>, AskError> {
+        self.listen(Command::Watch { queue, placement }, Subscriber::Placements).await
+    }
+
+    async fn listen<N>(
+        &self,
+        command: Command,
+        line: impl FnOnce(mpsc::Sender<Notice<N>>) -> Subscriber,
+    ) -> Result<Notices<N>, AskError> {
         // One more for the word that it is over.
         let most = usize::try_from(NOTICES_MAX).unwrap_or(usize::MAX).saturating_add(1);
         let (sender, notices) = mpsc::channel(most);
-        let answer = self.answered(|asker| Mail::Subscribe(command, sender, asker)).await?;
+        let subscriber = line(sender);
+        let answer = self.answered(|asker| Mail::Subscribe(command, subscriber, asker)).await?;
         // Nothing else is answered to this.
         let Answer::Subscribed(subscription) = answer else { return Err(AskError::Stopped) };
         Ok(Notices { subscription, notices, mail: self.mail.clone(), taken: 0 })

@@ -3,6 +3,7 @@
 
 use rejoin_core::id::{HostId, OwnerEpoch};
 use rejoin_directory::host::HostOrder;
+use rejoin_directory::queue::PlacementNews;
 use rejoin_directory::search::{CutCause, News};
 use tokio::sync::{mpsc, oneshot};
 
@@ -46,29 +47,29 @@ impl HostOrders {
     }
 }
 
-/// What a subscriber is told.
+/// What a subscriber is told: changes of Games that match, or what becomes of placements.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Notice {
-    /// A change of what matches.
-    News(News),
+pub enum Notice<N = News> {
+    /// A change.
+    News(N),
     /// The subscription is over, and this was the last notice.
     Cut(CutCause),
 }
 
-/// The changes of a subscription. The first ones are all that matches now. Dropping this ends the
+/// The changes of a subscription. The first ones are all that there is now. Dropping this ends the
 /// subscription.
 #[derive(Debug)]
-pub struct Notices {
+pub struct Notices<N = News> {
     pub(super) subscription: u64,
-    pub(super) notices: mpsc::Receiver<Notice>,
+    pub(super) notices: mpsc::Receiver<Notice<N>>,
     pub(super) mail: mpsc::Sender<Mail>,
     /// Changes that were taken and not given back as credit.
     pub(super) taken: u64,
 }
 
-impl Notices {
+impl<N> Notices<N> {
     /// The next change. None after a cut, and when the server stops.
-    pub async fn next(&mut self) -> Option<Notice> {
+    pub async fn next(&mut self) -> Option<Notice<N>> {
         let notice = self.notices.recv().await?;
         if matches!(notice, Notice::News(_)) {
             self.taken += 1;
@@ -79,5 +80,42 @@ impl Notices {
             }
         }
         Some(notice)
+    }
+}
+
+/// Where a subscriber hears, as the directory's task has it.
+pub(crate) enum Subscriber {
+    Games(mpsc::Sender<Notice>),
+    Placements(mpsc::Sender<Notice<PlacementNews>>),
+}
+
+impl Subscriber {
+    pub(super) fn is_closed(&self) -> bool {
+        match self {
+            Self::Games(line) => line.is_closed(),
+            Self::Placements(line) => line.is_closed(),
+        }
+    }
+
+    // There is room for what has credit and for the last word; an error means that nobody reads any
+    // more, which is noticed every second.
+
+    pub(super) fn game(&self, news: News) {
+        if let Self::Games(line) = self {
+            let _ = line.try_send(Notice::News(news));
+        }
+    }
+
+    pub(super) fn placement(&self, news: PlacementNews) {
+        if let Self::Placements(line) = self {
+            let _ = line.try_send(Notice::News(news));
+        }
+    }
+
+    pub(super) fn cut(&self, cause: CutCause) {
+        match self {
+            Self::Games(line) => drop(line.try_send(Notice::Cut(cause))),
+            Self::Placements(line) => drop(line.try_send(Notice::Cut(cause))),
+        }
     }
 }

@@ -1,22 +1,24 @@
 //! The server's own hosts: one for each kind of zone that runs Games. A task around the machine in
-//! `rejoin-directory`: it registers, carries orders to the machine and its words to the directory, and
-//! opens and ends zones. When its line is cut it registers again, with the zones that there are.
+//! `rejoin-directory`, which runs with the game's hooks on a thread of its own: the task registers,
+//! carries orders to the machine and its words to the directory, and opens and ends zones. When its line
+//! is cut it registers again, with the zones that there are.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use rejoin_core::exchange::ZoneName;
 use rejoin_core::hub::{Answer as HubAnswer, Command as HubCommand, Hub};
-use rejoin_core::id::{GameId, ZoneId};
+use rejoin_core::id::ZoneId;
 use rejoin_directory::catalogue::FleetSpec;
 use rejoin_directory::host::{HostOrder, Registration};
 use rejoin_directory::limits::PORT_MAX;
-use rejoin_directory::{Agreeable, Answer, Command, LocalHost, LocalInput, LocalOutput, Refusal};
+use rejoin_directory::{Agreeable, Answer, Command, LocalHooks, LocalInput, LocalOutput, Refusal};
 use tokio::sync::mpsc::{UnboundedReceiver, WeakSender, unbounded_channel};
 use tokio::sync::oneshot;
 
 use super::door::{AskError, DirectoryDoor};
 use super::games::GamesDoor;
+use super::hooks::{Asked, MachineThread};
 use super::lines::HostOrders;
 use crate::mailbox::Mail;
 use crate::zones::ZoneDoors;
@@ -46,24 +48,41 @@ impl Default for GamesConfig {
     }
 }
 
+/// The kinds of zone that run Games, and what the game says about them.
+#[derive(Default)]
+pub(crate) struct GameKinds {
+    pub(crate) kinds: BTreeMap<String, GamesConfig>,
+    pub(crate) hooks: BTreeMap<String, Box<dyn LocalHooks>>,
+}
+
 /// Starts a host for each of these kinds, and gives the hub's way to the directory and to them. Without
 /// a directory there are none.
+///
+/// # Errors
+/// There are hooks for a kind that runs no Games, or there is no thread for them.
 pub(crate) fn start_hosts(
-    kinds: BTreeMap<String, GamesConfig>,
+    games: GameKinds,
     directory: Option<&DirectoryDoor>,
     hub: &WeakSender<Mail>,
     zones: &ZoneDoors,
-) -> GamesDoor {
+) -> Result<GamesDoor, String> {
+    let GameKinds { kinds, mut hooks } = games;
+    if let Some(kind) = hooks.keys().find(|kind| !kinds.contains_key(*kind)) {
+        return Err(format!("there are hooks for Games of the kind {kind:?}, which runs none"));
+    }
     let mut door = GamesDoor { directory: directory.cloned(), hosts: BTreeMap::new() };
-    let Some(directory) = directory else { return door };
+    let Some(directory) = directory else { return Ok(door) };
     for (kind, config) in kinds {
         let (news, heard) = unbounded_channel();
         door.hosts.insert(kind.clone(), news);
+        let hooks = hooks.remove(&kind).unwrap_or_else(|| Box::new(Agreeable));
+        let machine = MachineThread::start(&kind, hooks, config.closes_in_match);
+        let machine = machine.map_err(|error| error.to_string())?;
         let (hub, zones) = (hub.clone(), zones.clone());
-        let task = Task { kind, config, directory: directory.clone(), hub, zones };
+        let task = Task { kind, config, directory: directory.clone(), hub, zones, machine };
         tokio::spawn(task.run(heard));
     }
-    door
+    Ok(door)
 }
 
 struct Task {
@@ -73,10 +92,11 @@ struct Task {
     /// Weak: a host does not keep its server alive.
     hub: WeakSender<Mail>,
     zones: ZoneDoors,
+    machine: MachineThread,
 }
 
 /// The server has stopped.
-struct Stopped;
+pub(super) struct Stopped;
 
 impl Task {
     async fn run(self, mut heard: UnboundedReceiver<LocalInput>) {
@@ -139,28 +159,29 @@ impl Task {
         let kind = self.kind.clone();
         let games = self.ask(move |hub| {
             let ours = hub.games().filter(|(_, name)| name.kind == kind);
-            ours.map(|(game, _)| game).collect::<Vec<GameId>>()
+            let in_match = |name: &ZoneName| hub.match_running(ZoneId::of(&name.kind, &name.name));
+            ours.map(|(game, name)| (game, in_match(name))).collect::<Vec<_>>()
         });
         let games = games.await?;
         let port = self.config.port.clamp(1, PORT_MAX);
-        let closes = self.config.closes_in_match;
-        let mut host = LocalHost::start(Box::new(Agreeable), closes, port, games);
+        let mut outputs = self.machine.ask(Asked::Begin { port, games }).await?;
         loop {
-            while let Some(output) = host.next_output() {
+            while let Some(output) = outputs.pop_front() {
                 if let Some(input) = self.carry(&orders, output).await? {
-                    host.handle(input);
+                    outputs.extend(self.machine.ask(Asked::Input(input)).await?);
                 }
             }
-            tokio::select! {
+            let input = tokio::select! {
                 order = orders.next() => match order {
                     Some(order) => {
                         self.note(&order);
-                        host.handle(LocalInput::Order(order));
+                        LocalInput::Order(order)
                     }
                     None => return Ok(()),
                 },
-                input = heard.recv() => host.handle(input.ok_or(Stopped)?),
-            }
+                input = heard.recv() => input.ok_or(Stopped)?,
+            };
+            outputs = self.machine.ask(Asked::Input(input)).await?;
         }
     }
 
@@ -194,11 +215,6 @@ impl Task {
                 })
             }
             LocalOutput::Look => Ok(Some(LocalInput::Health(self.zones.are_open()))),
-            LocalOutput::Ask(command) => {
-                // Nobody waits for it; an error means that the Game is not what it was.
-                let _ = self.directory.begin(*command);
-                Ok(None)
-            }
         }
     }
 

@@ -8,7 +8,7 @@ use rejoin_directory::host::{HostOrder, HostWord};
 use rejoin_directory::{Answer, Command, Refusal};
 use tokio::sync::{mpsc, oneshot};
 
-use super::lines::Notice;
+use super::lines::Subscriber;
 
 /// Messages that wait at the outer door.
 pub(crate) const MAIL_MAX: usize = 8_192;
@@ -30,7 +30,7 @@ pub(crate) enum Mail {
     HostDeaf(HostId, OwnerEpoch),
     /// The process is gone.
     HostLeft(HostId, OwnerEpoch),
-    Subscribe(Command, mpsc::Sender<Notice>, Asker),
+    Subscribe(Command, Subscriber, Asker),
     Credit(u64, u64),
     /// Answer what can still be answered and end; resolved when the task has ended.
     Stop(oneshot::Sender<()>),

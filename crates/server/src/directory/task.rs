@@ -13,7 +13,7 @@ use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
 use tokio::time::MissedTickBehavior;
 
-use super::lines::{NOTICES_MAX, Notice};
+use super::lines::{NOTICES_MAX, Subscriber};
 use super::mail::{Asker, FromStore, Mail};
 use crate::clock::{Clock, wall};
 use crate::ledger::{Entry, LedgerDoor};
@@ -40,9 +40,9 @@ pub(crate) struct DirectoryTask {
     askers: HashMap<u64, Asker>,
     last_ticket: u64,
     hosts: BTreeMap<HostId, (OwnerEpoch, mpsc::Sender<HostOrder>)>,
-    subscribers: HashMap<u64, mpsc::Sender<Notice>>,
+    subscribers: HashMap<u64, Subscriber>,
     /// Subscribers whose question is not answered yet, by its ticket.
-    openings: HashMap<u64, mpsc::Sender<Notice>>,
+    openings: HashMap<u64, Subscriber>,
     /// Inputs that followed from carrying outputs out.
     follow: VecDeque<DirectoryInput>,
     /// What the store has not been told yet.
@@ -243,8 +243,9 @@ impl DirectoryTask {
             return;
         }
         // They would wait for credit that nobody gives.
-        if matches!(command, Command::Subscribe { .. }) {
-            let refusal = Refusal::Invalid { field: "subscription", must: "made with subscribe()" };
+        if matches!(command, Command::Subscribe { .. } | Command::Watch { .. }) {
+            let must = "made with subscribe() or watch()";
+            let refusal = Refusal::Invalid { field: "subscription", must };
             let _ = asker.send(Err(refusal));
             return;
         }
@@ -296,21 +297,21 @@ impl DirectoryTask {
             }
             DirectoryOutput::ToHost { host, lease, order } => self.order(host, lease, order),
             DirectoryOutput::News { subscription, news } => {
-                self.notify(subscription, Notice::News(news));
+                if let Some(line) = self.subscribers.get(&subscription) {
+                    line.game(news);
+                }
+            }
+            DirectoryOutput::PlacementNews { subscription, news } => {
+                if let Some(line) = self.subscribers.get(&subscription) {
+                    line.placement(news);
+                }
             }
             DirectoryOutput::Cut { subscription, cause } => {
-                self.notify(subscription, Notice::Cut(cause));
-                self.subscribers.remove(&subscription);
+                if let Some(line) = self.subscribers.remove(&subscription) {
+                    line.cut(cause);
+                }
             }
             DirectoryOutput::Event(event) => self.tell(event),
-        }
-    }
-
-    fn notify(&mut self, subscription: u64, notice: Notice) {
-        if let Some(line) = self.subscribers.get(&subscription) {
-            // There is room for what has credit; an error means that nobody reads any more, which
-            // is noticed every second.
-            let _ = line.try_send(notice);
         }
     }
 

@@ -8,3 +8,4 @@ mod players;
 mod refused;
 mod roles;
 mod story;
+mod tied;

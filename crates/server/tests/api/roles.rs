@@ -30,7 +30,7 @@ async fn every_role_may_do_what_the_table_says_and_nothing_else() {
         let stranger = Asker { key: Some("rejoin_operator_00".to_owned()), ..desk.open.clone() };
         assert_eq!(stranger.request(&line, &[], "").await.code(401), "no_key", "{line}");
     }
-    assert_eq!(cells, 3 * 43);
+    assert_eq!(cells, 3 * 45);
     // What it is all about can be read by anybody.
     assert_eq!(desk.open.get("/v1/openapi.json").await.status, 200);
     desk.server.stop().await;

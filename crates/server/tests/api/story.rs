@@ -122,6 +122,52 @@ async fn a_queue_places_a_game_with_its_seats() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_placement_is_watched_until_it_has_ended_and_a_queue_until_it_is_deleted() {
+    let desk = Desk::open().await;
+    let ops = desk.open.clone();
+    ops.tell("PUT /v1/fleets/arena", &json!({"locations": ["here"]})).await.json(200);
+    let queue = json!({"destinations": [{"fleet": "arena"}]});
+    ops.tell("PUT /v1/queues/ranked", &queue).await.json(200);
+    let mut all = ops.stream("/v1/queues/ranked/events").await;
+    assert_eq!(all.next().await, Some(("begin".to_owned(), json!({}))));
+    let body = json!({"id": "m1", "game": {"capacity": 2}, "players": [{"player": "ann"}]});
+    ops.tell("POST /v1/queues/ranked/placements", &body).await.json(202);
+    let path = "/v1/queues/ranked/placements/m1";
+    let mut one = ops.stream(&format!("{path}/events")).await;
+    assert_eq!(one.next().await, Some(("begin".to_owned(), json!({}))));
+    let (name, first) = one.next().await.expect("it is told");
+    assert_eq!((name.as_str(), &first["status"]), ("added", &json!("pending")));
+    assert_eq!(first, ops.get(path).await.json(200), "as it can be looked up");
+    // A host comes, and the rest is told without asking again.
+    let _host = desk.host().await;
+    let mut names = Vec::new();
+    let mut last = json!(null);
+    while let Some((name, data)) = one.next().await {
+        names.push(name);
+        last = data;
+    }
+    assert_eq!(names, ["changed", "ended"]);
+    assert_eq!(
+        (&last["status"], &last["seats"][0]["player"]),
+        (&json!("fulfilled"), &json!("ann"))
+    );
+    let mut late = ops.stream(&format!("{path}/events")).await;
+    assert_eq!(late.next().await.map(|(name, _)| name), Some("begin".to_owned()));
+    assert_eq!(late.next().await, Some(("ended".to_owned(), last)));
+    assert_eq!(late.next().await, None);
+
+    for expected in ["added", "changed", "ended"] {
+        let (name, data) = all.next().await.expect("it is told");
+        assert_eq!((name.as_str(), &data["id"]), (expected, &json!("m1")));
+    }
+    assert_eq!(ops.delete("/v1/queues/ranked").await.status, 204);
+    let cut = ("cut".to_owned(), json!({"cause": "queue_deleted"}));
+    assert_eq!((all.next().await, all.next().await), (Some(cut), None));
+    assert_eq!(ops.get(&format!("{path}/events")).await.code(404), "queue_not_found");
+    desk.server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn fleets_aliases_and_hosts_are_put_listed_and_drained() {
     let desk = Desk::open().await;
     let (ops, _host) = (desk.open.clone(), desk.host().await);

@@ -81,6 +81,9 @@ impl World {
         }
         if self.is_calm {
             process.is_sick = false;
+            for game in process.running.clone() {
+                self.say(index, HostWord::Match(game, false));
+            }
             return self.say(index, HostWord::Healthy(true));
         }
         match self.rng.below(1_000) {
@@ -107,6 +110,13 @@ impl World {
                 let word = HostWord::Ending;
                 self.post(DirectoryInput::HostSaid { host, lease: old, word });
             }
+            310..350 => {
+                let games: Vec<GameId> = process.running.iter().copied().collect();
+                if !games.is_empty() {
+                    let (game, running) = (*self.rng.pick(&games), self.rng.per_mille(500));
+                    self.say(index, HostWord::Match(game, running));
+                }
+            }
             _ => {}
         }
     }
@@ -121,10 +131,11 @@ impl World {
         if self.processes[index].running.contains(&game) {
             return self.say(index, HostWord::Began(game, Ok(())));
         }
-        let word = match self.rng.below(4) {
+        let word = match self.rng.below(5) {
             0 => HostWord::Began(game, Ok(())),
             1 => HostWord::Updated(game, Ok(())),
             2 => HostWord::Destroying(game, Err("mine".to_owned())),
+            3 => HostWord::Match(game, true),
             _ => HostWord::Destroyed(game),
         };
         self.say(index, word);

@@ -1,11 +1,13 @@
-//! Asking the directory: one request, one connection, one answer of bounded size in bounded time.
+//! Asking the directory: one request, one connection, one answer of bounded size in bounded time, or a
+//! stream of events.
 
 use std::time::Duration;
 
 use bytes::Bytes;
 use http_body_util::{BodyExt as _, Full, Limited};
+use hyper::body::Incoming;
 use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HOST, HeaderValue};
-use hyper::{Method, Request};
+use hyper::{Method, Request, Response};
 use hyper_util::rt::TokioIo;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -13,6 +15,7 @@ use serde_json::Value;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::error::SessionError;
+use super::following::Following;
 use crate::driver::endpoint::Endpoint;
 use crate::driver::options::Options;
 
@@ -49,7 +52,8 @@ impl Desk {
         path: &str,
         body: Option<&Value>,
     ) -> Result<T, SessionError> {
-        let asked = timeout(self.patience, self.send(method, path, body)).await;
+        let asked = async { self.whole(self.send(method, path, body).await?).await };
+        let asked = timeout(self.patience, asked).await;
         let (status, answer) = asked.map_err(|_| SessionError::Late("an answer"))??;
         if (200..300).contains(&status) {
             let wrong = |error: serde_json::Error| {
@@ -57,10 +61,29 @@ impl Desk {
             };
             return serde_json::from_slice(&answer).map_err(wrong);
         }
-        let problem = serde_json::from_slice(&answer);
-        let Problem { code, detail } =
-            problem.unwrap_or(Problem { code: String::new(), detail: String::new() });
-        Err(SessionError::Refused { code, status, detail })
+        Err(refused(status, &answer))
+    }
+
+    /// Opens a stream of events.
+    pub(super) async fn follow(&self, path: &str) -> Result<Following, SessionError> {
+        let opened = timeout(self.patience, self.send(Method::GET, path, None)).await;
+        let answer = opened.map_err(|_| SessionError::Late("an answer"))??;
+        if answer.status().is_success() {
+            return Ok(Following::new(answer.into_body()));
+        }
+        let whole = timeout(self.patience, self.whole(answer)).await;
+        let (status, answer) = whole.map_err(|_| SessionError::Late("an answer"))??;
+        Err(refused(status, &answer))
+    }
+
+    /// The whole of an answer.
+    async fn whole(&self, answer: Response<Incoming>) -> Result<(u16, Bytes), SessionError> {
+        let status = answer.status().as_u16();
+        let body = Limited::new(answer.into_body(), ANSWER_BYTES_MAX).collect().await;
+        let body = body.map_err(|error| {
+            SessionError::Unreachable(format!("{}: {error}", self.endpoint.authority()))
+        });
+        Ok((status, body?.to_bytes()))
     }
 
     async fn send(
@@ -68,7 +91,7 @@ impl Desk {
         method: Method,
         path: &str,
         body: Option<&Value>,
-    ) -> Result<(u16, Bytes), SessionError> {
+    ) -> Result<Response<Incoming>, SessionError> {
         let away = |error: &dyn std::fmt::Display| {
             SessionError::Unreachable(format!("{}: {error}", self.endpoint.authority()))
         };
@@ -89,16 +112,21 @@ impl Desk {
         let (mut sender, connection) = opened.map_err(|error| away(&error))?;
         // Ends with the sender, or with the other end.
         tokio::spawn(connection);
-        let answer = sender.send_request(request).await.map_err(|error| away(&error))?;
-        let status = answer.status().as_u16();
-        let body = Limited::new(answer.into_body(), ANSWER_BYTES_MAX).collect().await;
-        Ok((status, body.map_err(|error| away(&error))?.to_bytes()))
+        sender.send_request(request).await.map_err(|error| away(&error))
     }
 
     /// Looks at something that changes by itself, for as long as there is patience.
     pub(super) fn looks(&self, what: &'static str) -> Looks {
         Looks { what, end: Instant::now() + self.patience, rest: LOOK_FROM }
     }
+}
+
+/// The problem in an answer.
+fn refused(status: u16, answer: &[u8]) -> SessionError {
+    let problem = serde_json::from_slice(answer);
+    let Problem { code, detail } =
+        problem.unwrap_or(Problem { code: String::new(), detail: String::new() });
+    SessionError::Refused { code, status, detail }
 }
 
 /// Paces the looks at something: less and less often, and not for ever.
@@ -109,6 +137,11 @@ pub(super) struct Looks {
 }
 
 impl Looks {
+    /// How long there is patience, and what for.
+    pub(super) fn end(&self) -> (Instant, SessionError) {
+        (self.end, SessionError::Late(self.what))
+    }
+
     /// Waits before the next look.
     pub(super) async fn rest(&mut self) -> Result<(), SessionError> {
         if Instant::now() >= self.end {

@@ -8,7 +8,7 @@ use hyper::Method;
 use hyper::header::HeaderValue;
 use serde_json::{Value, json};
 use tokio::sync::broadcast;
-use tokio::time::timeout;
+use tokio::time::{timeout, timeout_at};
 
 use super::asking::{Desk, escaped};
 use super::error::SessionError;
@@ -247,21 +247,39 @@ async fn place(desk: &Desk, queue: &str, placement: Placement) -> Result<Placed,
     let wish = json!({"id": placement.id, "game": game, "players": players});
     let begun: Value = desk.ask(Method::POST, &path, Some(&wish)).await?;
     let path = format!("{path}/{}", escaped(begun["id"].as_str().unwrap_or(&placement.id)));
+    let now = placement_end(desk, &path).await?;
+    match now["status"].as_str().unwrap_or_default() {
+        "fulfilled" => serde_json::from_value(now).map_err(|error| {
+            SessionError::Unreachable(format!("the answer cannot be read: {error}"))
+        }),
+        status => {
+            let code = now["cause"].as_str().unwrap_or(status);
+            let detail = format!("the placement ended: {status}");
+            Err(SessionError::refused(code, detail))
+        }
+    }
+}
+
+/// Waits until a placement has ended. A stream that breaks off is opened again: it begins with how things
+/// are.
+async fn placement_end(desk: &Desk, path: &str) -> Result<Value, SessionError> {
+    let path = format!("{path}/events");
     let mut looks = desk.looks("a placement that has ended");
+    let (end, late) = looks.end();
     loop {
-        let now: Value = desk.ask(Method::GET, &path, None).await?;
-        match now["status"].as_str().unwrap_or_default() {
-            "pending" => looks.rest().await?,
-            "fulfilled" => {
-                return serde_json::from_value(now).map_err(|error| {
-                    SessionError::Unreachable(format!("the answer cannot be read: {error}"))
-                });
+        let mut events = desk.follow(&path).await?;
+        let ended = async {
+            while let Some((name, placement)) = events.next().await {
+                if name == "ended" {
+                    return Some(placement);
+                }
             }
-            status => {
-                let code = now["cause"].as_str().unwrap_or(status);
-                let detail = format!("the placement ended: {status}");
-                return Err(SessionError::refused(code, detail));
-            }
+            None
+        };
+        match timeout_at(end, ended).await {
+            Ok(Some(placement)) => return Ok(placement),
+            Ok(None) => looks.rest().await?,
+            Err(_) => return Err(late),
         }
     }
 }

@@ -69,6 +69,8 @@ struct KeyFile {
     #[serde(deserialize_with = "hash")]
     sha256: String,
     rate_per_s: Option<u32>,
+    #[serde(default)]
+    fleets: Vec<String>,
 }
 
 /// Without the hash.
@@ -110,15 +112,22 @@ impl DirectoryFile {
         let mut keys = Vec::new();
         for key in &self.key {
             let known = ApiKey::from_hash(&key.name, key.role, &key.sha256);
-            keys.extend(known.map(|known| known.at_rate(key.rate_per_s.unwrap_or(rate))));
+            for known in known {
+                let tied = known.for_fleets(key.fleets.clone());
+                let tied =
+                    tied.map_err(|why| format!("the directory key {:?}: {why}", key.name))?;
+                keys.push(tied.at_rate(key.rate_per_s.unwrap_or(rate)));
+            }
         }
         let named = |name: &str| !name.trim().is_empty();
         for one in more.unwrap_or_default().split(',').filter(|one| named(one)) {
-            let (role, hash) = one.trim().split_once(':').unwrap_or_default();
+            let mut parts = one.trim().split(':');
+            let (role, hash) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
             let known = Role::from_label(role)
                 .and_then(|role| ApiKey::from_hash("environment", role, hash))
                 .ok_or("directory keys are ROLE:SHA256 with commas; `rejoin key new` prints one")?;
-            keys.push(known.at_rate(rate));
+            let tied = known.for_fleets(parts.map(str::to_owned).collect());
+            keys.push(tied.map_err(|why| format!("a directory key: {why}"))?.at_rate(rate));
         }
         let enabled = self.enabled.unwrap_or(true);
         Ok(DirectorySettings { enabled, config: self.config(), keys })
@@ -134,6 +143,9 @@ pub(super) fn show(settings: &DirectorySettings, f: &mut fmt::Formatter<'_>) -> 
     for key in &settings.keys {
         writeln!(f, "\n[[directory.key]]\nname = {:?}\nrole = {:?}", key.name, key.role.label())?;
         writeln!(f, "sha256 = {:?}\nrate_per_s = {}", key.hash(), key.rate_per_s)?;
+        if !key.fleets.is_empty() {
+            writeln!(f, "fleets = {:?}", key.fleets)?;
+        }
     }
     Ok(())
 }
@@ -177,5 +189,24 @@ mod tests {
         let wrong = parse(&text.replace(&hash, "ab")).expect_err("too short");
         assert!(wrong.contains("64 hexadecimal"), "{wrong}");
         assert!(DirectoryFile::default().settings(Some("client")).is_err());
+    }
+
+    #[test]
+    fn a_hosts_key_is_tied_to_its_fleets_and_no_other_key_is() {
+        let hash = "ab".repeat(32);
+        let key = |role: &str, fleets: &str| {
+            let text = format!("[[key]]\nname = \"ci\"\nrole = {role:?}\nsha256 = {hash:?}\n");
+            parse(&format!("{text}fleets = {fleets}")).expect("it can be read").settings(None)
+        };
+        let settings = key("host", "[\"duels\", \"sums\"]").expect("good");
+        assert_eq!(settings.keys[0].fleets, ["duels", "sums"]);
+        let wrong = key("client", "[\"duels\"]").expect_err("no host");
+        assert!(wrong.starts_with("the directory key \"ci\": only a host's"), "{wrong}");
+        let wrong = key("host", "[\"a duel\"]").expect_err("no name");
+        assert!(wrong.contains("\"a duel\""), "{wrong}");
+        let more = DirectoryFile::default().settings(Some(&format!("host:{hash}:duels:sums")));
+        assert_eq!(more.expect("good").keys[0].fleets, ["duels", "sums"]);
+        let wrong = DirectoryFile::default().settings(Some(&format!("client:{hash}:duels")));
+        assert!(wrong.is_err());
     }
 }

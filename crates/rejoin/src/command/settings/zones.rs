@@ -4,6 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use rejoin::exchange::Hold;
+use rejoin::server::GamesConfig;
 use rejoin::server::relay::RelayConfig;
 use rejoin::zone;
 use serde::Deserialize;
@@ -19,6 +20,7 @@ pub(super) struct ZonesFile {
 #[serde(deny_unknown_fields)]
 pub(super) struct RelayFile {
     games: Option<bool>,
+    closes_in_match: Option<bool>,
     durability: Option<Durability>,
     hold_ms: Option<u64>,
     host_grace_ms: Option<u64>,
@@ -40,10 +42,20 @@ enum Durability {
     Full,
 }
 
+/// How relay zones run Games of the directory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct ZoneGames {
+    /// Whether they do.
+    pub(crate) run: bool,
+    /// A match closes its Game to new players until it ends.
+    pub(crate) closes_in_match: bool,
+}
+
 impl RelayFile {
-    /// Whether relay zones run Games of the directory.
-    pub(super) fn runs_games(&self) -> bool {
-        self.games.unwrap_or(true)
+    pub(super) fn games(&self) -> ZoneGames {
+        let closes_in_match =
+            self.closes_in_match.unwrap_or(GamesConfig::default().closes_in_match);
+        ZoneGames { run: self.games.unwrap_or(true), closes_in_match }
     }
 
     /// The relay's settings. `memory`: nothing outlives the process, so waiting for the store would
@@ -79,13 +91,19 @@ impl RelayFile {
 }
 
 /// Writes the section as a file would have it.
-pub(super) fn show(relay: &RelayConfig, games: bool, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+pub(super) fn show(
+    relay: &RelayConfig,
+    games: ZoneGames,
+    f: &mut fmt::Formatter<'_>,
+) -> fmt::Result {
     let durability = match relay.durability {
         zone::Durability::Memory => "memory",
         zone::Durability::Session => "session",
         zone::Durability::Full => "full",
     };
-    writeln!(f, "\n[zone.relay]\ngames = {games}\ndurability = {durability:?}")?;
+    let ZoneGames { run, closes_in_match } = games;
+    writeln!(f, "\n[zone.relay]\ngames = {run}\ncloses_in_match = {closes_in_match}")?;
+    writeln!(f, "durability = {durability:?}")?;
     if let Hold::Timed(hold) = relay.hold {
         writeln!(f, "hold_ms = {}", hold.as_millis())?;
     }

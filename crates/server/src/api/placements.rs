@@ -1,0 +1,55 @@
+//! Placements as server-sent events: one until it has ended, or all of a queue. Bounded as subscriptions
+//! to Games are: whoever reads too slowly is told why it was cut off.
+
+use std::convert::Infallible;
+
+use axum::extract::State;
+use axum::response::sse::{Event, KeepAlive, Sse};
+use axum::response::{IntoResponse, Response};
+use futures_util::{StreamExt, stream};
+use rejoin_directory::queue::PlacementNews;
+use serde_json::json;
+
+use super::problem::Problem;
+use super::request::Names;
+use super::{Api, shape};
+use crate::directory::Notice;
+
+pub(super) async fn watch_one(State(api): State<Api>, names: Names) -> Result<Response, Problem> {
+    events(&api, names.name(0), Some(names.name(1))).await
+}
+
+pub(super) async fn watch_all(State(api): State<Api>, names: Names) -> Result<Response, Problem> {
+    events(&api, names.name(0), None).await
+}
+
+async fn events(api: &Api, queue: String, placement: Option<String>) -> Result<Response, Problem> {
+    let is_one = placement.is_some();
+    let notices = api.door.watch(queue.clone(), placement).await?;
+    // Given back with each event: whoever watches one placement hears nothing behind its end.
+    let news = stream::unfold(Some(notices), move |notices| {
+        let queue = queue.clone();
+        async move {
+            let mut notices = notices?;
+            let notice = notices.next().await?;
+            let is_over = is_one && matches!(notice, Notice::News(PlacementNews::Ended(_)));
+            let event = event(&queue, &notice);
+            Some((Ok::<_, Infallible>(event), (!is_over).then_some(notices)))
+        }
+    });
+    // Whoever comes back knows by this that what it had is to be forgotten.
+    let first = Event::default().event("begin").data("{}");
+    let events = stream::once(async { Ok(first) }).chain(news);
+    let beat = KeepAlive::new().interval(api.config.heartbeat).text("beat");
+    Ok(Sse::new(events).keep_alive(beat).into_response())
+}
+
+fn event(queue: &str, notice: &Notice<PlacementNews>) -> Event {
+    let (name, data) = match notice {
+        Notice::News(PlacementNews::Added(view)) => ("added", shape::placement(queue, view)),
+        Notice::News(PlacementNews::Changed(view)) => ("changed", shape::placement(queue, view)),
+        Notice::News(PlacementNews::Ended(view)) => ("ended", shape::placement(queue, view)),
+        Notice::Cut(cause) => ("cut", json!({"cause": cause.name()})),
+    };
+    Event::default().event(name).data(data.to_string())
+}
