@@ -5,11 +5,10 @@ use std::io;
 use std::path::Path;
 
 use rejoin::server::{Encryption, ServerKey};
+use rejoin::store::embedded::folder::ENET_KEY;
 
 use super::Failure;
 use super::settings::Settings;
-
-const FILE: &str = "enet.key";
 
 /// The key, if it is needed.
 pub(crate) fn find(settings: &Settings) -> Result<Option<ServerKey>, Failure> {
@@ -17,7 +16,7 @@ pub(crate) fn find(settings: &Settings) -> Result<Option<ServerKey>, Failure> {
         return Ok(None);
     }
     match &settings.data {
-        Some(data) => load(&data.join(FILE)).map(Some),
+        Some(data) => load(&data.join(ENET_KEY)).map(Some),
         None => made().map(Some),
     }
 }
@@ -69,7 +68,7 @@ mod tests {
     fn the_key_is_the_same_at_the_next_start_and_damage_is_told() {
         let folder = std::env::temp_dir().join(format!("rejoin-key-{}", std::process::id()));
         std::fs::create_dir_all(&folder).expect("a folder");
-        let path = folder.join(FILE);
+        let path = folder.join(ENET_KEY);
         let first = load(&path).expect("it is made");
         assert_eq!(hex(&load(&path).expect("it is there")), hex(&first));
         std::fs::write(&path, b"half").expect("a folder");

@@ -21,8 +21,11 @@ const LOCK: &str = "lock";
 const RESERVE: &str = "reserve";
 /// Where a running server answers `rejoin backup` and `rejoin inspect`.
 pub const CONTROL: &str = "control";
+/// The key by which clients know a server that encrypts datagrams.
+pub const ENET_KEY: &str = "enet.key";
 
-const OURS: [&str; 7] = [MARKER, MARKER_UNDER_WAY, DATA, DATA_UNDER_WAY, LOCK, RESERVE, CONTROL];
+const OURS: [&str; 8] =
+    [MARKER, MARKER_UNDER_WAY, DATA, DATA_UNDER_WAY, LOCK, RESERVE, CONTROL, ENET_KEY];
 
 /// Why a folder cannot be used. Nothing in it was changed.
 #[derive(Debug)]

@@ -74,6 +74,21 @@ fn foreign_files_and_folders_are_left_alone() {
     assert_eq!(contents(folder.path()), before);
 }
 
+/// A server keeps them beside the store.
+#[test]
+fn the_key_for_datagrams_and_the_socket_for_orders_are_ours() {
+    let folder = tempfile::tempdir().expect("a folder");
+    with_one_row(folder.path());
+    for name in ["enet.key", "control"] {
+        fs::write(folder.path().join(name), "x").expect("it is written");
+    }
+    let store = Embedded::open(folder.path()).expect("ours");
+    assert_eq!(store.scopes(None), Ok(vec![SCOPE]));
+    drop(store);
+    Folder::reset(folder.path()).expect("nobody holds it");
+    assert!(contents(folder.path()).is_empty());
+}
+
 #[test]
 fn a_newer_format_is_refused_by_its_number() {
     let folder = tempfile::tempdir().expect("a folder");
