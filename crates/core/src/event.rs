@@ -4,7 +4,8 @@
 use rejoin_wire::v1::{CloseCode, PartCause, RungReason};
 
 use crate::exchange::ZoneName;
-use crate::id::{ConnectionId, ObjectId, PlayerId, SessionId, ZoneId};
+use crate::game::{GameEnd, HostEnd, PlacementEnd, SeatEnd};
+use crate::id::{ConnectionId, GameId, HostId, ObjectId, PlayerId, SeatId, SessionId, ZoneId};
 
 /// Why a session ended.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -284,11 +285,35 @@ pub enum Event {
         session: Option<SessionId>,
         what: Offence,
     },
+    /// A Game was made, and this host is to run it.
+    GameCreated { game: GameId, fleet: String, host: HostId },
+    /// A Game runs.
+    GameActive { game: GameId },
+    /// A Game ended.
+    GameEnded { game: GameId, cause: GameEnd },
+    /// A seat was reserved.
+    SeatReserved { game: GameId, seat: SeatId, player: String },
+    /// A seat's player is coming in.
+    SeatClaimed { game: GameId, seat: SeatId, player: String },
+    /// A seat is over.
+    SeatEnded { game: GameId, seat: SeatId, player: String, how: SeatEnd },
+    /// A host is ready for the first time.
+    HostReady { host: HostId },
+    /// A host is ready again, with those of its Games that it still runs.
+    HostReturned { host: HostId },
+    /// A host does not report healthy; if that lasts, it ends.
+    HostWarned { host: HostId },
+    /// A host is not connected; its Games are hidden.
+    HostAway { host: HostId },
+    /// A host ended.
+    HostEnded { host: HostId, how: HostEnd },
+    /// A placement ended.
+    PlacementEnded { queue: String, placement: String, end: PlacementEnd },
 }
 
 impl Event {
     /// The names of all kinds, in the order of their declaration.
-    pub const NAMES: [&'static str; 17] = [
+    pub const NAMES: [&'static str; 29] = [
         "PlayerConnected",
         "SessionLinked",
         "PlayerDropped",
@@ -306,6 +331,18 @@ impl Event {
         "ZoneOpenRefused",
         "ZoneEnded",
         "GuardStep",
+        "GameCreated",
+        "GameActive",
+        "GameEnded",
+        "SeatReserved",
+        "SeatClaimed",
+        "SeatEnded",
+        "HostReady",
+        "HostReturned",
+        "HostWarned",
+        "HostAway",
+        "HostEnded",
+        "PlacementEnded",
     ];
 
     /// Its place among the kinds.
@@ -329,6 +366,18 @@ impl Event {
             Self::ZoneOpenRefused { .. } => 14,
             Self::ZoneEnded { .. } => 15,
             Self::GuardStep { .. } => 16,
+            Self::GameCreated { .. } => 17,
+            Self::GameActive { .. } => 18,
+            Self::GameEnded { .. } => 19,
+            Self::SeatReserved { .. } => 20,
+            Self::SeatClaimed { .. } => 21,
+            Self::SeatEnded { .. } => 22,
+            Self::HostReady { .. } => 23,
+            Self::HostReturned { .. } => 24,
+            Self::HostWarned { .. } => 25,
+            Self::HostAway { .. } => 26,
+            Self::HostEnded { .. } => 27,
+            Self::PlacementEnded { .. } => 28,
         }
     }
 
@@ -358,7 +407,19 @@ impl Event {
             | Self::ZoneFault { .. }
             | Self::ZoneOpened { .. }
             | Self::ZoneOpenRefused { .. }
-            | Self::ZoneEnded { .. } => None,
+            | Self::ZoneEnded { .. }
+            | Self::GameCreated { .. }
+            | Self::GameActive { .. }
+            | Self::GameEnded { .. }
+            | Self::SeatReserved { .. }
+            | Self::SeatClaimed { .. }
+            | Self::SeatEnded { .. }
+            | Self::HostReady { .. }
+            | Self::HostReturned { .. }
+            | Self::HostWarned { .. }
+            | Self::HostAway { .. }
+            | Self::HostEnded { .. }
+            | Self::PlacementEnded { .. } => None,
         }
     }
 }

@@ -14,6 +14,7 @@ pub mod call;
 pub mod chance;
 pub mod event;
 pub mod exchange;
+pub mod game;
 pub mod guard;
 pub mod hub;
 pub mod id;

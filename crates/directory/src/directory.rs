@@ -13,6 +13,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use rejoin_core::chance::Chance;
+use rejoin_core::event::Event;
 use rejoin_core::id::{GameId, HostId, OwnerEpoch, QueueId, Revision};
 use rejoin_core::scope::{Batch, ScopeId};
 use rejoin_core::time::{Time, WallTime};
@@ -25,7 +26,6 @@ use crate::catalogue::Catalogue;
 use crate::command::{Answer, Command};
 use crate::config::DirectoryConfig;
 use crate::effect::Effect;
-use crate::event::Event;
 use crate::game::core::{GameCore, GameInput};
 use crate::host::core::{HostCore, HostInput};
 use crate::host::{HostOrder, HostView, HostWord};

@@ -5,11 +5,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use rejoin_core::event::Event;
 use rejoin_core::id::{GameId, HostId, OwnerEpoch, QueueId, SeatId};
 use rejoin_core::scope::{Batch, ScopeId};
 
 use crate::command::Answer;
-use crate::event::Event;
 use crate::game::{EndCause, GameSpec, GameView, Guest, Origin, SeatView, Standing};
 use crate::host::{HostOrder, HostView};
 use crate::print::Print;

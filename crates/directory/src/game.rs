@@ -9,12 +9,13 @@ pub mod spec;
 
 use std::sync::Arc;
 
+pub use rejoin_core::game::{GameEnd as EndCause, SeatEnd};
 use rejoin_core::id::{GameId, HostId, QueueId, SeatId};
 use rejoin_core::time::WallTime;
 
 use crate::planted::{Bug, is_armed};
 
-pub use self::seat::{Entry, Guest, Holder, SeatEnd, SeatState, SeatView};
+pub use self::seat::{Entry, Guest, Holder, SeatState, SeatView};
 pub use self::spec::{GameChange, GameSpec};
 
 /// Where a Game is in its life.
@@ -45,92 +46,16 @@ impl Status {
         }
     }
 
+    /// What a Game that ended so is called.
+    #[must_use]
+    pub fn of_end(cause: EndCause) -> Self {
+        if cause.is_failure() { Self::Error } else { Self::Terminated }
+    }
+
     /// Nothing comes after it.
     #[must_use]
     pub fn is_over(self) -> bool {
         matches!(self, Self::Terminated | Self::Error)
-    }
-}
-
-/// Why a Game ended, or is ending.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum EndCause {
-    /// Somebody asked for it.
-    Asked,
-    /// The last player left.
-    LastLeft,
-    /// Nobody ever came.
-    NobodyCame,
-    /// Its host did not start it in time.
-    ActivationTimeout,
-    /// Its host's begin hook said no.
-    Vetoed,
-    /// Its host could not take it.
-    HostRefused,
-    /// Its host was away for too long.
-    HostLost,
-    /// Its host did not report healthy for too long.
-    HostUnhealthy,
-    /// Its host came back without it.
-    HostForgot,
-    /// Its host ended as it should.
-    HostEnded,
-    /// Its host is being emptied.
-    HostDrained,
-    /// The placement it was made for ended otherwise.
-    PlacementOver,
-}
-
-impl EndCause {
-    /// All of them.
-    pub const ALL: [Self; 12] = [
-        Self::Asked,
-        Self::LastLeft,
-        Self::NobodyCame,
-        Self::ActivationTimeout,
-        Self::Vetoed,
-        Self::HostRefused,
-        Self::HostLost,
-        Self::HostUnhealthy,
-        Self::HostForgot,
-        Self::HostEnded,
-        Self::HostDrained,
-        Self::PlacementOver,
-    ];
-
-    /// Its name in messages and metrics.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Asked => "asked",
-            Self::LastLeft => "last_left",
-            Self::NobodyCame => "nobody_came",
-            Self::ActivationTimeout => "activation_timeout",
-            Self::Vetoed => "vetoed",
-            Self::HostRefused => "host_refused",
-            Self::HostLost => "host_lost",
-            Self::HostUnhealthy => "host_unhealthy",
-            Self::HostForgot => "host_forgot",
-            Self::HostEnded => "host_ended",
-            Self::HostDrained => "host_drained",
-            Self::PlacementOver => "placement_over",
-        }
-    }
-
-    /// What a Game that ended so is called.
-    #[must_use]
-    pub fn status(self) -> Status {
-        match self {
-            Self::HostRefused | Self::HostLost | Self::HostUnhealthy | Self::HostForgot => {
-                Status::Error
-            }
-            _ => Status::Terminated,
-        }
-    }
-
-    /// Whether the host's hook is asked and may say no.
-    pub(crate) fn may_be_refused(self) -> bool {
-        matches!(self, Self::Asked | Self::LastLeft | Self::NobodyCame)
     }
 }
 

@@ -7,6 +7,7 @@ pub(crate) mod row;
 use std::sync::Arc;
 use std::time::Duration;
 
+pub use rejoin_core::game::HostEnd;
 use rejoin_core::id::{GameId, HostId, OwnerEpoch, SeatId};
 
 use crate::game::{Entry, GameSpec, GameView};
@@ -141,39 +142,6 @@ pub enum HostOrder {
     Refused(Refusal),
     /// The host is over.
     End(HostEnd),
-}
-
-/// How a host ended.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum HostEnd {
-    /// It said so.
-    Ended,
-    /// Its only Game is over.
-    Spent,
-    /// It was away for too long.
-    Lost,
-    /// It did not report healthy for too long.
-    Unhealthy,
-    /// It was emptied.
-    Drained,
-}
-
-impl HostEnd {
-    /// All of them.
-    pub const ALL: [Self; 5] =
-        [Self::Ended, Self::Spent, Self::Lost, Self::Unhealthy, Self::Drained];
-
-    /// Its name in messages.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Ended => "ended",
-            Self::Spent => "spent",
-            Self::Lost => "lost",
-            Self::Unhealthy => "unhealthy",
-            Self::Drained => "drained",
-        }
-    }
 }
 
 /// Where a host is in its life.

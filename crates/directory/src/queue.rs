@@ -8,13 +8,14 @@ pub mod watch;
 
 use std::time::Duration;
 
-use rejoin_core::id::{GameId, QueueId, SeatId};
+pub use rejoin_core::game::PlacementEnd;
+use rejoin_core::id::QueueId;
 use rejoin_core::time::WallTime;
 
 pub use self::policy::{Destination, LatencyPolicy, Priority};
 pub use self::watch::PlacementNews;
 
-use crate::game::{EndCause, GameSpec, Guest};
+use crate::game::{GameSpec, Guest};
 use crate::limits;
 use crate::print::Print;
 use crate::refusal::Refusal;
@@ -124,37 +125,6 @@ impl PlacementRequest {
             .collect();
         let fixed = [self.id.as_bytes(), &game, &party];
         Print::of(fixed.into_iter().chain(latencies.iter().map(Vec::as_slice)))
-    }
-}
-
-/// How a placement ended.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum PlacementEnd {
-    /// The Game runs, and everybody has a seat.
-    Fulfilled {
-        /// Which Game.
-        game: GameId,
-        /// Whose seat is which.
-        seats: Vec<(String, SeatId)>,
-    },
-    /// No host was found in time.
-    TimedOut,
-    /// Somebody cancelled it.
-    Cancelled,
-    /// It was tried too often; why the last Game did not come to run.
-    Failed(EndCause),
-}
-
-impl PlacementEnd {
-    /// Its name in messages.
-    #[must_use]
-    pub fn name(&self) -> &'static str {
-        match self {
-            Self::Fulfilled { .. } => "fulfilled",
-            Self::TimedOut => "timed_out",
-            Self::Cancelled => "cancelled",
-            Self::Failed(_) => "failed",
-        }
     }
 }
 

@@ -3,7 +3,10 @@
 
 use rejoin_core::event::{EndCause, Event, Offence, Rung, Step};
 use rejoin_core::exchange::ZoneName;
-use rejoin_core::id::{ConnectionId, ObjectId, PlayerId, SessionId, ZoneId};
+use rejoin_core::game::{GameEnd, HostEnd, PlacementEnd, SeatEnd};
+use rejoin_core::id::{
+    ConnectionId, GameId, HostId, ObjectId, PlayerId, SeatId, SessionId, ZoneId,
+};
 use rejoin_wire::v1::{CloseCode, PartCause};
 
 /// Something that can be listened to: one kind of event, or [`Event`] for all of them.
@@ -86,6 +89,30 @@ kinds! {
         session: Option<SessionId>,
         what: Offence,
     }
+    /// A Game was made, and this host is to run it.
+    GameCreated { game: GameId, fleet: String, host: HostId }
+    /// A Game runs.
+    GameActive { game: GameId }
+    /// A Game ended.
+    GameEnded { game: GameId, cause: GameEnd }
+    /// A seat was reserved.
+    SeatReserved { game: GameId, seat: SeatId, player: String }
+    /// A seat's player is coming in.
+    SeatClaimed { game: GameId, seat: SeatId, player: String }
+    /// A seat is over.
+    SeatEnded { game: GameId, seat: SeatId, player: String, how: SeatEnd }
+    /// A host is ready for the first time.
+    HostReady { host: HostId }
+    /// A host is ready again, with those of its Games that it still runs.
+    HostReturned { host: HostId }
+    /// A host does not report healthy; if that lasts, it ends.
+    HostWarned { host: HostId }
+    /// A host is not connected; its Games are hidden.
+    HostAway { host: HostId }
+    /// A host ended.
+    HostEnded { host: HostId, how: HostEnd }
+    /// A placement ended.
+    PlacementEnded { queue: String, placement: String, end: PlacementEnd }
 }
 
 #[cfg(test)]

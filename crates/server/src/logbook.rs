@@ -220,6 +220,21 @@ impl Logbook {
     }
 
     /// Lines of events that need nothing but what is in them.
+    /// A host's event; others are not written.
+    fn host(&self, event: &Event) {
+        let (host, what) = match event {
+            Event::HostReady { host } => (host, "is ready"),
+            Event::HostReturned { host } => (host, "is ready again"),
+            Event::HostWarned { host } => (host, "does not say that it is well"),
+            Event::HostAway { host } => (host, "is away; its games are hidden"),
+            Event::HostEnded { host, how } => (host, how.name()),
+            _ => return,
+        };
+        if let Some(suppressed) = self.pass(Cause::Host) {
+            tracing::info!(%host, what, suppressed, "host");
+        }
+    }
+
     pub(crate) fn event(&self, event: &Event) {
         match event {
             Event::SessionLinked { session, connection } => {
@@ -245,7 +260,12 @@ impl Logbook {
                 let connection = connection.map(|id| id.0);
                 tracing::info!(step, connection, session, what, suppressed, "guard step");
             }
-            _ => {}
+            Event::GameEnded { game, cause } => {
+                if let Some(suppressed) = self.pass(Cause::Game) {
+                    tracing::info!(%game, cause = cause.name(), suppressed, "game ended");
+                }
+            }
+            event => self.host(event),
         }
     }
 }

@@ -344,7 +344,7 @@ impl Metrics {
                 self.guard_steps[*step as usize * whats + *what as usize].inc();
             }
             Event::ZoneFault { .. } => drop(self.zone_faults.inc()),
-            _ => {}
+            event => self.directory.event(event),
         }
     }
 }

@@ -5,16 +5,17 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bytes::Bytes;
-use rejoin_core::event::EndCause;
+use rejoin_core::event::{EndCause, Event};
 use rejoin_core::exchange::ZoneName;
 use rejoin_core::hub::{Answer as HubAnswer, Command as HubCommand, SessionConfig};
 use rejoin_core::id::{GameId, SeatId, SessionId, ZoneId};
 use rejoin_core::wire::v1::{PartCause, RefusalCode};
 use rejoin_core::zone::{Context, Delivery, Sender, Zone, ZoneConfig};
 use rejoin_server::directory::rules::game::{
-    EndCause as GameEnd, GameChange, GameSpec, GameView, Guest, Standing, Status,
+    EndCause as GameEnd, GameChange, GameSpec, GameView, Guest, SeatEnd, Standing, Status,
 };
 use rejoin_server::directory::rules::{Answer, Command, Refusal, Target};
+use rejoin_server::events::SeatEnded;
 use rejoin_server::{
     AskError, DirectoryConfig, DirectoryDoor, GamesConfig, LocalHooks, Server, ServerBuilder,
 };
@@ -389,4 +390,60 @@ async fn hooks_for_a_kind_without_games_are_a_mistake_that_is_told() {
     let wrong = hall(Memory::default()).game_hooks("yard", Hangs).start();
     let sentence = wrong.err().expect("it does not start").to_string();
     assert!(sentence.contains("\"yard\", which runs none"), "{sentence}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_servers_own_stream_tells_of_games_seats_and_hosts_in_their_order() {
+    let builder = hall(Memory::default());
+    let (server, door) = start(builder);
+    let mut events = server.events();
+    let seats = Arc::new(Mutex::new(Vec::new()));
+    let heard = seats.clone();
+    let listening = server.on(move |ended: &SeatEnded| {
+        heard.lock().expect("no panic holds it").push(ended.how);
+    });
+    let _listening = listening.expect("a thread");
+    let game = game(&door).await;
+    let (ann, seat) = guest(&server, &door, game).await;
+    let (_, unused) = guest(&server, &door, game).await;
+    assert!(matches!(show(&server, ann, game, seat).await, Delivery::Joined(..)));
+    door.ask(Command::Release { game, seat: unused }).await.expect("it is reserved");
+    until("the seat is in use", async || view(&door, game).await.active == 1).await;
+    server.end(ann, EndCause::Left).await.expect("it lives");
+    let mut told = Vec::new();
+    let is_end = |event: &Event| matches!(event, Event::GameEnded { .. });
+    while !told.last().is_some_and(is_end) {
+        let event = tokio::time::timeout(PATIENCE, events.recv()).await.expect("in time");
+        told.push(event.expect("nobody falls behind"));
+    }
+    let of_this: Vec<&str> = told
+        .iter()
+        .filter(|event| match event {
+            Event::GameCreated { game: it, .. }
+            | Event::GameActive { game: it }
+            | Event::GameEnded { game: it, .. }
+            | Event::SeatReserved { game: it, .. }
+            | Event::SeatClaimed { game: it, .. }
+            | Event::SeatEnded { game: it, .. } => *it == game,
+            Event::HostReady { .. } => true,
+            _ => false,
+        })
+        .map(Event::name)
+        .collect();
+    let expected = [
+        "HostReady",
+        "GameCreated",
+        "GameActive",
+        "SeatReserved",
+        "SeatReserved",
+        "SeatClaimed",
+        "SeatEnded",
+        "SeatEnded",
+        "GameEnded",
+    ];
+    assert_eq!(of_this, expected);
+    assert_eq!(told.last(), Some(&Event::GameEnded { game, cause: GameEnd::LastLeft }));
+    until("the listener is told", async || seats.lock().expect("no panic").len() == 2).await;
+    assert_eq!(*seats.lock().expect("no panic"), [SeatEnd::Released, SeatEnd::Left]);
+    server.stop().await;
 }

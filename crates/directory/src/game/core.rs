@@ -4,11 +4,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use rejoin_core::event::Event;
 use rejoin_core::id::{GameId, HostId, Revision, SeatId};
 use rejoin_core::scope::{Opened, ScopeId};
 use rejoin_core::time::{Time, WallTime};
 
-use super::seats::Seats;
+use super::seats::{SeatStep, Seats};
 use super::{Ask, EndCause, GameSpec, GameView, Guest, Origin, SeatView, Standing, Status};
 use crate::command::Answer;
 use crate::config::DirectoryConfig;
@@ -108,6 +109,8 @@ impl GameCore {
         };
         let take = ToHost::Take { game: game.view(), again: false };
         game.gate.after(Effect::ToHost(game.host, take));
+        let (fleet, host) = (game.spec.fleet.clone(), game.host);
+        game.gate.after(Effect::Event(Event::GameCreated { game: game.id, fleet, host }));
         game.settle();
         game
     }
@@ -383,10 +386,24 @@ impl GameCore {
         Answer::Seats(self.seat_views(ids))
     }
 
+    /// What became of seats, for whoever looks on.
+    fn tell_seats(&mut self) {
+        let game = self.id;
+        for (seat, player, step) in self.seats.take_told() {
+            let event = match step {
+                SeatStep::Reserved => Event::SeatReserved { game, seat, player },
+                SeatStep::Claimed => Event::SeatClaimed { game, seat, player },
+                SeatStep::Ended(how) => Event::SeatEnded { game, seat, player, how },
+            };
+            self.gate.after(Effect::Event(event));
+        }
+    }
+
     pub(super) fn settle(&mut self) {
         if self.gate.is_closed() {
             return self.gate.settle(Vec::new());
         }
+        self.tell_seats();
         self.seats.forget(self.config.seats_kept_max);
         let mut changes = super::row::seat_changes(&mut self.seats);
         self.is_changed |= self.is_dirty || !changes.is_empty();

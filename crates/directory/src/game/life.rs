@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use rejoin_core::event::Event;
 use rejoin_core::id::{HostId, SeatId};
 use rejoin_core::scope::ScopeId;
 use rejoin_core::time::Time;
@@ -11,7 +12,6 @@ use super::spec::GameChange;
 use super::{EndCause, Guest, Standing, Status};
 use crate::command::Answer;
 use crate::effect::{Effect, ToGame, ToHost, ToQueue};
-use crate::event::Event;
 use crate::limits;
 use crate::mark::{Mark, hit};
 use crate::moment::{Moment, later};
@@ -126,7 +126,7 @@ impl GameCore {
                 self.seat_party(now);
                 self.tell_placed();
                 self.gate.after(Effect::ToHost(self.host, ToHost::Activated(self.id)));
-                self.gate.after(Effect::Event(Event::GameActive(self.id)));
+                self.gate.after(Effect::Event(Event::GameActive { game: self.id }));
             }
             (Status::Activating, Err(_)) => {
                 hit(Mark::CreateVetoed);
@@ -292,12 +292,12 @@ impl GameCore {
             // The host has not heard yet that it is over.
             return self.gate.after(Effect::ToHost(self.host, ToHost::Release(self.id)));
         }
-        hit(match cause.status() {
+        hit(match Status::of_end(cause) {
             Status::Error => Mark::GameFailed,
             _ => Mark::GameTerminated,
         });
         self.drop_update(Refusal::GameEnded(cause));
-        self.status = cause.status();
+        self.status = Status::of_end(cause);
         self.cause = Some(cause);
         self.ended = Some(now.wall);
         self.deadline = None;
@@ -305,7 +305,7 @@ impl GameCore {
         self.seats.end_all(now);
         self.tell_failed();
         self.gate.after(Effect::ToHost(self.host, ToHost::Release(self.id)));
-        self.gate.after(Effect::Event(Event::GameEnded(self.id, cause)));
+        self.gate.after(Effect::Event(Event::GameEnded { game: self.id, cause }));
     }
 
     pub(super) fn wake(&mut self, now: Moment) {

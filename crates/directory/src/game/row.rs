@@ -25,8 +25,6 @@ const SEAT: &[u8] = b"seat/";
 
 const STATUSES: [Status; 5] =
     [Status::Activating, Status::Active, Status::Terminating, Status::Terminated, Status::Error];
-const SEAT_ENDS: [SeatEnd; 4] =
-    [SeatEnd::Left, SeatEnd::Released, SeatEnd::TimedOut, SeatEnd::GameEnded];
 
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct GameRow {
@@ -282,7 +280,7 @@ fn seat_row(seat: &Seat) -> SeatRow {
             row.state = 2;
         }
         SeatState::Ended { how, at } => {
-            let end = SEAT_ENDS.iter().position(|end| *end == how).unwrap_or_default();
+            let end = SeatEnd::ALL.iter().position(|end| *end == how).unwrap_or_default();
             (row.state, row.at_ms, row.end) = (3, at.0, end as u32);
         }
     }
@@ -298,7 +296,7 @@ pub(super) fn seat(row: SeatRow, by: Time) -> Result<Seat, String> {
         1 => SeatState::Claimed { holder, until: at, by },
         2 => SeatState::Active { holder: (row.session != 0).then_some(holder) },
         _ => {
-            let how = *SEAT_ENDS.get(row.end as usize).ok_or("an unknown end of a seat")?;
+            let how = *SeatEnd::ALL.get(row.end as usize).ok_or("an unknown end of a seat")?;
             SeatState::Ended { how, at }
         }
     };

@@ -5,6 +5,7 @@
 //! back still has the seat, and only the end of the stay frees it.
 
 use bytes::Bytes;
+use rejoin_core::game::SeatEnd;
 use rejoin_core::id::{SeatId, SessionId};
 use rejoin_core::time::{Time, WallTime};
 
@@ -58,32 +59,6 @@ pub struct Entry {
     pub process: u64,
     /// Its own count of those it lets in, from 1.
     pub number: u32,
-}
-
-/// How a seat came to its end.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum SeatEnd {
-    /// The player left.
-    Left,
-    /// It was given back before anybody came.
-    Released,
-    /// Nobody came in time.
-    TimedOut,
-    /// Its Game ended.
-    GameEnded,
-}
-
-impl SeatEnd {
-    /// Its name in messages.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Left => "left",
-            Self::Released => "released",
-            Self::TimedOut => "timed_out",
-            Self::GameEnded => "game_ended",
-        }
-    }
 }
 
 /// Where a seat is.

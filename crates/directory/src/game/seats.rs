@@ -6,12 +6,21 @@ use std::collections::{BTreeMap, BTreeSet};
 use rejoin_core::id::SeatId;
 use rejoin_core::time::{Time, WallTime};
 
-use super::seat::{Entry, Guest, Holder, Seat, SeatEnd, SeatState};
+use super::SeatEnd;
+use super::seat::{Entry, Guest, Holder, Seat, SeatState};
 use crate::mark::{Mark, hit};
 use crate::moment::Moment;
 use crate::planted::{Bug, is_armed};
 use crate::print::Print;
 use crate::refusal::{Refusal, What};
+
+/// A step of a seat that is told.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum SeatStep {
+    Reserved,
+    Claimed,
+    Ended(SeatEnd),
+}
 
 /// All seats of a Game.
 #[derive(Debug, Default)]
@@ -29,6 +38,8 @@ pub(crate) struct Seats {
     claims: BTreeSet<(Time, SeatId)>,
     /// Those that are over, oldest first.
     ended: BTreeSet<(u64, SeatId)>,
+    /// What became of seats in this input, for whoever looks on.
+    told: Vec<(SeatId, SeatStep)>,
     /// What differs from the scope; a seat that is here and not in `all` is to be deleted.
     dirty: BTreeSet<SeatId>,
 }
@@ -72,6 +83,7 @@ impl Seats {
                 entry: None,
             };
             self.dirty.insert(*id);
+            self.told.push((*id, SeatStep::Reserved));
             self.enter_new(seat);
         }
         hit(if party.len() > 1 { Mark::PartyReserved } else { Mark::SeatReserved });
@@ -301,6 +313,13 @@ impl Seats {
         }
     }
 
+    /// What became of seats in this input, in order, with their players.
+    pub(crate) fn take_told(&mut self) -> Vec<(SeatId, String, SeatStep)> {
+        let told = std::mem::take(&mut self.told).into_iter();
+        let named = told.filter_map(|(id, step)| Some((id, self.get(id)?.player.clone(), step)));
+        named.collect()
+    }
+
     /// What differs from the scope: a seat to write, or an id to delete.
     pub(crate) fn take_dirty(&mut self) -> Vec<(SeatId, Option<&Seat>)> {
         let dirty = std::mem::take(&mut self.dirty);
@@ -356,6 +375,14 @@ impl Seats {
     fn set(&mut self, id: SeatId, state: SeatState) {
         let Some(mut seat) = self.all.remove(&id) else { return };
         self.count(&seat, false);
+        let was_reserved = matches!(seat.state, SeatState::Reserved { .. });
+        match state {
+            SeatState::Claimed { .. } | SeatState::Active { .. } if was_reserved => {
+                self.told.push((id, SeatStep::Claimed));
+            }
+            SeatState::Ended { how, .. } => self.told.push((id, SeatStep::Ended(how))),
+            _ => {}
+        }
         seat.state = state;
         self.count(&seat, true);
         self.dirty.insert(id);

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use rejoin_core::event::Event;
 use rejoin_core::id::{GameId, HostId, OwnerEpoch, Revision};
 use rejoin_core::scope::{Opened, ScopeId};
 use rejoin_core::time::Time;
@@ -12,7 +13,6 @@ use super::{HostEnd, HostOrder, HostState, HostView, HostWord, Presence, Registr
 use crate::command::Answer;
 use crate::config::DirectoryConfig;
 use crate::effect::{Effect, ToGame, ToHost};
-use crate::event::Event;
 use crate::game::{EndCause, GameView, Standing};
 use crate::gate::Gate;
 use crate::limits;
@@ -268,9 +268,10 @@ impl HostCore {
             hit(Mark::ReadyRefused);
             return self.order_now(HostOrder::Refused(refusal));
         }
-        hit(if self.games.is_empty() { Mark::HostReady } else { Mark::HostReturned });
+        let is_first = self.state == HostState::Registered;
+        hit(if is_first { Mark::HostReady } else { Mark::HostReturned });
         (self.port, self.log_paths) = (port, log_paths);
-        if self.state == HostState::Registered {
+        if is_first {
             self.state = HostState::Ready;
         }
         self.is_dirty = true;
@@ -279,7 +280,9 @@ impl HostCore {
         self.check_at = now.after(self.config.health_every);
         self.set_presence(now, Presence::Present);
         self.reclaim(running);
-        self.gate.after(Effect::Event(Event::HostReady(self.id)));
+        let host = self.id;
+        let ready = if is_first { Event::HostReady { host } } else { Event::HostReturned { host } };
+        self.gate.after(Effect::Event(ready));
         self.gate.after(Effect::Stirred);
     }
 
@@ -318,7 +321,7 @@ impl HostCore {
         }
         hit(Mark::HostAway);
         self.set_presence(now, Presence::Away);
-        self.gate.at_once(Effect::Event(Event::HostAway(self.id)));
+        self.gate.at_once(Effect::Event(Event::HostAway { host: self.id }));
     }
 
     fn drain(&mut self, _now: Time, ticket: u64) {
@@ -432,7 +435,7 @@ impl HostCore {
         self.is_dirty = true;
         self.stand_all();
         self.order(HostOrder::End(end));
-        self.gate.after(Effect::Event(Event::HostEnded(self.id, end)));
+        self.gate.after(Effect::Event(Event::HostEnded { host: self.id, how: end }));
         self.tell_lost(end);
         self.close_if_empty();
     }

@@ -2,12 +2,12 @@
 //! long silence costs the Games. A connection that is gone is not the end either: the host has its
 //! time to come back.
 
+use rejoin_core::event::Event;
 use rejoin_core::time::Time;
 
 use super::core::HostCore;
 use super::{HostEnd, HostOrder, Presence};
 use crate::effect::Effect;
-use crate::event::Event;
 use crate::mark::{Mark, hit};
 
 impl HostCore {
@@ -36,7 +36,7 @@ impl HostCore {
         self.is_warned = true;
         let ends_at = self.healthy_at.after(self.config.health_limit);
         self.order_now(HostOrder::Warn { ends_in: ends_at.since(now) });
-        self.gate.at_once(Effect::Event(Event::HostWarned(self.id)));
+        self.gate.at_once(Effect::Event(Event::HostWarned { host: self.id }));
         self.stand_all();
     }
 

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
+use rejoin_core::event::Event;
 use rejoin_core::id::{GameId, HostId, QueueId, Revision, SeatId};
 use rejoin_core::scope::{Opened, ScopeId};
 use rejoin_core::time::{Time, WallTime};
@@ -14,7 +15,6 @@ use super::{PlacementEnd, PlacementRequest, PlacementView, QueueSpec};
 use crate::command::Answer;
 use crate::config::DirectoryConfig;
 use crate::effect::{Effect, NewGame, ToGame, ToQueue};
-use crate::event::Event;
 use crate::game::{EndCause, GameSpec, Origin, SeatView};
 use crate::gate::Gate;
 use crate::mark::{Mark, hit};
@@ -433,7 +433,7 @@ impl QueueCore {
             self.gate.after(Effect::ToGame(game, ToGame::Unwanted { attempt }));
         }
         self.forget();
-        let (queue, placement) = (self.id, name.to_owned());
+        let (queue, placement) = (self.spec.name.clone(), name.to_owned());
         self.gate.after(Effect::Event(Event::PlacementEnded { queue, placement, end }));
     }
 

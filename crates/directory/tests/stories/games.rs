@@ -29,7 +29,7 @@ fn a_game_is_made_prepared_active_and_ended_with_hooks_on_the_way() {
     assert_eq!(desk.told(host), [HostOrder::DestroyEnd(game)]);
     let view = desk.view(game);
     assert_eq!((view.status, view.cause), (Status::Terminated, Some(EndCause::Asked)));
-    let ends = desk.events.iter().filter(|event| matches!(event, Event::GameEnded(..)));
+    let ends = desk.events.iter().filter(|event| matches!(event, Event::GameEnded { .. }));
     assert_eq!(ends.count(), 1);
 }
 

@@ -92,9 +92,9 @@ fn past_the_limit_a_host_and_its_games_end_once_with_the_cause() {
     desk.ready(again, &[game]);
     let gone = desk.ask(Command::DescribeHost(process.host));
     assert_eq!(gone, Err(Refusal::NotFound(What::Host)));
-    let ends = |event: &&Event| matches!(event, Event::GameEnded(..) | Event::HostEnded(..));
+    let ends = |event: &&Event| matches!(event, Event::GameEnded { .. } | Event::HostEnded { .. });
     assert_eq!(desk.events.iter().filter(ends).count(), 2);
-    assert!(desk.events.contains(&Event::HostEnded(process.host, HostEnd::Lost)));
+    assert!(desk.events.contains(&Event::HostEnded { host: process.host, how: HostEnd::Lost }));
     // It may begin anew.
     let anew = desk.register(registration("a"));
     desk.ready(anew, &[]);
@@ -183,7 +183,7 @@ fn a_game_that_is_said_to_run_twice_runs_once() {
     desk.say(process, HostWord::Began(game, Ok(())));
     desk.say(process, HostWord::Began(game, Err("too late".to_owned())));
     assert_eq!(desk.view(game).status, Status::Active);
-    let begun = desk.events.iter().filter(|event| **event == Event::GameActive(game));
+    let begun = desk.events.iter().filter(|event| **event == Event::GameActive { game });
     assert_eq!(begun.count(), 1);
 }
 

@@ -3,12 +3,13 @@
 use bytes::Bytes;
 use std::collections::BTreeMap;
 
-use rejoin_directory::catalogue::FleetSpec;
-use rejoin_directory::game::{GameSpec, Guest};
-use rejoin_directory::host::Registration;
+use rejoin_directory::catalogue::{AliasSpec, FleetSpec, Route};
+use rejoin_directory::game::{GameChange, GameSpec, Guest};
+use rejoin_directory::host::{HostOrder, HostWord, Registration};
+use rejoin_directory::queue::{Destination, Latency, LatencyPolicy, PlacementRequest, QueueSpec};
 use rejoin_directory::{Answer, Command, DirectoryConfig, Refusal, limits};
 
-use crate::desk::{Desk, registration, secs, spec};
+use crate::desk::{Desk, FLEET, registration, secs, spec};
 
 fn is_invalid<T>(outcome: Result<T, Refusal>, field: &str) -> bool {
     matches!(outcome, Err(Refusal::Invalid { field: known, .. }) if known == field)
@@ -34,6 +35,7 @@ fn fields_of_a_game() {
     assert!(is_invalid(with(&|it| it.key = "a/b".to_owned()), "idempotency key"));
     assert_eq!(with(&|it| it.name = long(1_024)), Ok(()));
     assert!(is_invalid(with(&|it| it.name = long(1_025)), "name"));
+    assert_eq!(with(&|it| it.creator = long(1_024)), Ok(()));
     assert!(is_invalid(with(&|it| it.creator = long(1_025)), "creator"));
     assert_eq!(with(&|it| it.capacity = 200), Ok(()));
     assert!(is_invalid(with(&|it| it.capacity = 201), "capacity"));
@@ -131,4 +133,155 @@ fn numbers_of_things() {
     assert_eq!(desk.ask(subscribe.clone()).map(drop), full("subscriptions"));
     desk.ask(Command::Unsubscribe(1)).unwrap();
     assert!(desk.ask(subscribe).is_ok());
+}
+
+#[test]
+fn fields_of_a_change() {
+    let mut desk = Desk::new();
+    let host = desk.host("a");
+    let game = desk.game(host, "k");
+    let mut change = |change: GameChange| {
+        let ticket = desk.send(Command::Update { game, change });
+        desk.say(host, HostWord::Updated(game, Ok(())));
+        desk.answers.remove(&ticket).expect("an answer").map(drop)
+    };
+    let name = |count| GameChange { name: Some("n".repeat(count)), ..GameChange::default() };
+    assert_eq!(change(name(1_024)), Ok(()));
+    assert!(is_invalid(change(name(1_025)), "name"));
+    let capacity = |count| GameChange { capacity: Some(count), ..GameChange::default() };
+    assert_eq!(change(capacity(200)), Ok(()));
+    assert!(is_invalid(change(capacity(201)), "capacity"));
+    assert!(is_invalid(change(capacity(0)), "capacity"));
+    let properties = |from: usize, to: usize| GameChange {
+        properties: (from..to).map(|it| (it.to_string(), String::new())).collect(),
+        ..GameChange::default()
+    };
+    assert_eq!(change(properties(0, 16)), Ok(()));
+    assert!(is_invalid(change(properties(16, 17)), "properties"), "with those there are");
+    assert_eq!(change(properties(3, 9)), Ok(()), "those are replaced");
+}
+
+#[test]
+fn fields_of_aliases_locations_and_words_of_hosts() {
+    let mut desk = Desk::new();
+    let mut alias = |name: usize, message: usize| {
+        let route = Route::Terminal("m".repeat(message));
+        desk.ask(Command::PutAlias(AliasSpec { name: "a".repeat(name), route })).map(drop)
+    };
+    assert_eq!(alias(128, 1_024), Ok(()));
+    assert!(is_invalid(alias(129, 1), "alias name"));
+    assert!(is_invalid(alias(0, 1), "alias name"));
+    assert!(is_invalid(alias(1, 1_025), "message"));
+    assert!(is_invalid(alias(1, 0), "message"));
+    let mut fleet = |location: usize, indexed: usize| {
+        let (locations, indexed) = (vec!["l".repeat(location)], vec!["i".repeat(indexed)]);
+        let fleet = FleetSpec { name: "other".to_owned(), locations, indexed };
+        desk.ask(Command::PutFleet(fleet)).map(drop)
+    };
+    assert_eq!(fleet(64, 32), Ok(()));
+    assert!(is_invalid(fleet(65, 32), "location"));
+    assert!(is_invalid(fleet(0, 32), "location"));
+    assert!(is_invalid(fleet(1, 33), "indexed property"));
+    let host = desk.register(registration("h"));
+    let mut ready = |port: u16, paths: usize, path: usize| {
+        let (log_paths, games) = (vec!["p".repeat(path); paths], Vec::new());
+        desk.say(host, HostWord::Ready { port, log_paths, hooks_set: true, games });
+        let refused = desk.told(host).into_iter().find_map(|order| match order {
+            HostOrder::Refused(refusal) => Some(refusal),
+            _ => None,
+        });
+        refused.map_or(Ok(()), Err)
+    };
+    assert!(is_invalid(ready(0, 0, 1), "port"));
+    assert!(is_invalid(ready(60_001, 0, 1), "port"));
+    assert!(is_invalid(ready(1, 17, 1), "log paths"));
+    assert!(is_invalid(ready(1, 1, 1_025), "log path"));
+    assert_eq!(ready(60_000, 16, 1_024), Ok(()));
+    // A veto may say as much as it likes, and so much of it is kept.
+    let game = desk.game(host, "k");
+    let ticket = desk.send(Command::Update { game, change: GameChange::default() });
+    desk.say(host, HostWord::Updated(game, Err("x".repeat(257))));
+    let Err(Refusal::Vetoed(words)) = &desk.answers[&ticket] else { panic!() };
+    assert_eq!(words.len(), 256);
+}
+
+#[test]
+fn fields_of_queues_and_placements() {
+    let mut desk = Desk::new();
+    let policy = LatencyPolicy { max_ms: 50, lasts: None };
+    let mut queue = |name: usize, policies: usize, timeout: u64| {
+        let to = Destination { fleet: FLEET.to_owned(), location: None };
+        let spec = QueueSpec {
+            name: "q".repeat(name),
+            timeout: secs(timeout),
+            destinations: vec![to],
+            latency: vec![policy; policies],
+            ..QueueSpec::default()
+        };
+        desk.ask(Command::PutQueue(spec)).map(drop)
+    };
+    assert_eq!(queue(128, 10, 600), Ok(()));
+    assert_eq!(queue(1, 0, 10), Ok(()));
+    assert!(is_invalid(queue(129, 0, 10), "queue name"));
+    assert!(is_invalid(queue(1, 11, 10), "policies"));
+    assert!(is_invalid(queue(1, 0, 9), "timeout"));
+    assert!(is_invalid(queue(1, 0, 601), "timeout"));
+    let mut place = |id: usize, latencies: usize, bytes: usize| {
+        let measured = |it: usize| Latency {
+            player: if it == 0 { "p".repeat(bytes) } else { "p".to_owned() },
+            location: "east".to_owned(),
+            ms: 1,
+        };
+        let latencies = (0..latencies).map(measured).collect();
+        let (id, game) = ("i".repeat(id), spec(""));
+        let request = PlacementRequest { id, game, party: Vec::new(), latencies };
+        desk.ask(Command::Place { queue: "q".to_owned(), request }).map(drop)
+    };
+    assert_eq!(place(48, 0, 1), Ok(()));
+    assert!(is_invalid(place(49, 0, 1), "placement id"));
+    assert!(is_invalid(place(0, 0, 1), "placement id"));
+    assert_eq!(place(1, 1_250, 1), Ok(()));
+    assert!(is_invalid(place(2, 1_251, 1), "latencies"));
+    assert_eq!(place(2, 1, 1_024), Ok(()));
+    assert!(is_invalid(place(3, 1, 1_025), "player"));
+}
+
+#[test]
+fn pages_and_the_numbers_of_aliases_queues_and_placements() {
+    let mut desk = Desk::with(DirectoryConfig {
+        aliases_max: 1,
+        queues_max: 1,
+        placements_max: 1,
+        ..DirectoryConfig::default()
+    });
+    let full = |what| Err(Refusal::LimitReached { what, limit: 1 });
+    let alias = |name: &str| {
+        let route = Route::Fleet(FLEET.to_owned());
+        Command::PutAlias(AliasSpec { name: name.to_owned(), route })
+    };
+    assert_eq!(desk.ask(alias("a")), Ok(Answer::Done));
+    assert_eq!(desk.ask(alias("a")), Ok(Answer::Done), "the same once more");
+    assert_eq!(desk.ask(alias("b")).map(drop), full("aliases"));
+    let queue = |name: &str| {
+        let to = Destination { fleet: FLEET.to_owned(), location: None };
+        let (name, destinations) = (name.to_owned(), vec![to]);
+        Command::PutQueue(QueueSpec { name, destinations, ..QueueSpec::default() })
+    };
+    assert_eq!(desk.ask(queue("a")), Ok(Answer::Done));
+    assert_eq!(desk.ask(queue("b")).map(drop), full("queues"));
+    let place = |id: &str| {
+        let (id, game) = (id.to_owned(), spec(""));
+        let request = PlacementRequest { id, game, party: Vec::new(), latencies: Vec::new() };
+        Command::Place { queue: "a".to_owned(), request }
+    };
+    assert!(desk.ask(place("1")).is_ok());
+    assert!(desk.ask(place("1")).is_ok(), "the same once more");
+    assert_eq!(desk.ask(place("2")).map(drop), full("placements"));
+    for (limit, is_good) in [(0, false), (1, true), (100, true), (101, false)] {
+        let target = rejoin_directory::Target::Fleet(FLEET.to_owned());
+        let games = desk.ask(Command::ListGames { target: target.clone(), after: None, limit });
+        let hosts = desk.ask(Command::ListHosts { target, after: None, limit });
+        let page = desk.search_from("", "", limit, "");
+        assert_eq!((games.is_ok(), hosts.is_ok(), page.is_ok()), (is_good, is_good, is_good));
+    }
 }

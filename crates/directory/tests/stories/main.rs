@@ -7,6 +7,7 @@ mod durable;
 mod games;
 mod hosts;
 mod limits;
+mod matrix;
 mod placements;
 mod search;
 mod seats;

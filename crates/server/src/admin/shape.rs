@@ -3,6 +3,7 @@
 
 use rejoin_core::event::{Event, Rung};
 use rejoin_core::exchange::{Hold, ZoneName};
+use rejoin_core::game::PlacementEnd;
 use rejoin_core::hub::SessionView;
 use rejoin_core::id::{PlayerId, ZoneId};
 use rejoin_core::session::{Flags, Presence, Serializer};
@@ -67,6 +68,43 @@ fn fields(event: &Event) -> Value {
             "step": step.label(), "connection": connection.map(|id| id.to_string()),
             "what": what.label(),
         }),
+        event => directory_fields(event),
+    }
+}
+
+/// What is in an event of the directory. A seat's id is its ticket, and is not shown.
+fn directory_fields(event: &Event) -> Value {
+    match event {
+        Event::GameCreated { game, fleet, host } => {
+            json!({"game": game.to_string(), "fleet": fleet, "host": host.to_string()})
+        }
+        Event::GameActive { game } => json!({"game": game.to_string()}),
+        Event::GameEnded { game, cause } => {
+            json!({"game": game.to_string(), "cause": cause.name()})
+        }
+        Event::SeatReserved { game, player, .. } | Event::SeatClaimed { game, player, .. } => {
+            json!({"game": game.to_string(), "player": player})
+        }
+        Event::SeatEnded { game, player, how, .. } => {
+            json!({"game": game.to_string(), "player": player, "cause": how.name()})
+        }
+        Event::HostReady { host }
+        | Event::HostReturned { host }
+        | Event::HostWarned { host }
+        | Event::HostAway { host } => json!({"host": host.to_string()}),
+        Event::HostEnded { host, how } => json!({"host": host.to_string(), "cause": how.name()}),
+        Event::PlacementEnded { queue, placement, end } => {
+            let (game, cause) = match end {
+                PlacementEnd::Fulfilled { game, .. } => (Some(game.to_string()), None),
+                PlacementEnd::Failed(cause) => (None, Some(cause.name())),
+                PlacementEnd::TimedOut | PlacementEnd::Cancelled => (None, None),
+            };
+            json!({
+                "queue": queue, "placement": placement, "end": end.name(),
+                "game": game, "cause": cause,
+            })
+        }
+        _ => json!({}),
     }
 }
 

@@ -17,7 +17,6 @@ use super::lines::{NOTICES_MAX, Subscriber};
 use super::mail::{Asker, FromStore, Mail};
 use crate::clock::{Clock, wall};
 use crate::ledger::{Entry, LedgerDoor};
-use crate::logbook::Cause;
 use crate::sight::SharedSight;
 use crate::zones::Surroundings;
 
@@ -330,28 +329,8 @@ impl DirectoryTask {
     }
 
     fn tell(&mut self, event: Event) {
-        self.sight.metrics.directory.event(&event);
-        let (host, what) = match &event {
-            Event::HostWarned(host) => (*host, "does not say that it is well"),
-            Event::HostAway(host) => (*host, "is away; its games are hidden"),
-            Event::HostReady(host) => (*host, "is ready"),
-            Event::HostEnded(host, end) => (*host, end.name()),
-            Event::GameEnded(game, cause) => {
-                if let Some(suppressed) = self.sight.logbook.pass(Cause::Game) {
-                    tracing::info!(%game, cause = cause.name(), suppressed, "game ended");
-                }
-                // An error means that nobody listens.
-                let _ = self.events.send(event);
-                return;
-            }
-            Event::GameActive(_) | Event::PlacementEnded { .. } => {
-                let _ = self.events.send(event);
-                return;
-            }
-        };
-        if let Some(suppressed) = self.sight.logbook.pass(Cause::Host) {
-            tracing::info!(%host, what, suppressed, "host");
-        }
+        self.sight.tell(event.clone());
+        // An error means that nobody listens.
         let _ = self.events.send(event);
     }
 

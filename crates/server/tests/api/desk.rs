@@ -108,7 +108,7 @@ impl Desk {
         });
         loop {
             match timeout(PATIENCE, events.recv()).await.expect("in time") {
-                Ok(Event::HostReady(id)) if id == host => return task,
+                Ok(Event::HostReady { host: id }) if id == host => return task,
                 _ => {}
             }
         }

@@ -134,7 +134,7 @@ impl Books {
     pub fn game_ended(&mut self, game: GameId, cause: EndCause) {
         let book = self.games.entry(game).or_default();
         book.ends += 1;
-        let told = (cause.status(), Some(cause));
+        let told = (Status::of_end(cause), Some(cause));
         let is_other = book.end.is_some_and(|known| known != told);
         book.end = Some(told);
         if book.ends > 1 || is_other {

@@ -10,7 +10,7 @@ use rejoin_directory::search::{News, SearchRequest};
 use rejoin_directory::{Answer, Command, DirectoryInput, Refusal, Target};
 
 use super::Event;
-use super::world::{FLEETS, Purpose, World};
+use super::world::{FLEETS, Purpose, QUEUES, World};
 
 /// A process may be gone for so long before nobody may see its Games.
 const GHOST_US: u64 = 1_000_000;
@@ -26,6 +26,10 @@ pub struct Follower {
     pub known: BTreeSet<GameId>,
     /// It reads.
     pub is_reading: bool,
+    /// Its subscription to placements.
+    pub watch: Option<u64>,
+    /// One is under way.
+    pub is_watch_waiting: bool,
 }
 
 impl World {
@@ -47,6 +51,7 @@ impl World {
             };
             self.ask(Purpose::Look, Command::Search(request));
         }
+        self.look_at_placements();
         match self.follower.id {
             Some(subscription) if self.follower.is_reading || self.is_calm => {
                 let count = self.rng.range(1, 40);
@@ -60,6 +65,29 @@ impl World {
                 self.ask(Purpose::Subscribe, command);
             }
             _ => {}
+        }
+    }
+
+    /// Follows the placements of a queue.
+    pub(super) fn look_at_placements(&mut self) {
+        match self.follower.watch {
+            Some(subscription) => {
+                let count = self.rng.range(1, 10);
+                self.post(DirectoryInput::Credit { subscription, count });
+            }
+            None if !self.follower.is_watch_waiting => {
+                self.follower.is_watch_waiting = true;
+                let command = Command::Watch { queue: QUEUES[0].to_owned(), placement: None };
+                self.ask(Purpose::Watch, command);
+            }
+            None => {}
+        }
+    }
+
+    pub(super) fn watched(&mut self, outcome: Result<Answer, Refusal>) {
+        self.follower.is_watch_waiting = false;
+        if let Ok(Answer::Subscribed(id)) = outcome {
+            self.follower.watch = Some(id);
         }
     }
 

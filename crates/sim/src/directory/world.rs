@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use rejoin_core::id::{OwnerEpoch, Revision};
+use rejoin_core::id::{OwnerEpoch, QueueId, Revision};
 use rejoin_core::scope::ScopeId;
 use rejoin_core::time::{Time, WallTime};
 use rejoin_directory::catalogue::{AliasSpec, FleetSpec, Route};
@@ -46,6 +46,8 @@ pub enum Purpose {
     Look,
     /// A subscription.
     Subscribe,
+    /// To watch placements.
+    Watch,
     /// A client asks for seats.
     Reserve(usize, rejoin_core::id::GameId),
     /// Somebody looks at the seats of a Game.
@@ -349,7 +351,11 @@ impl World {
                 self.plan(while_us, Event::Order { process, lease, order });
             }
             DirectoryOutput::News { subscription, news } => self.hear(subscription, &news),
+            DirectoryOutput::PlacementNews { news, .. } => self.books.placement_told(news.view()),
             DirectoryOutput::Cut { subscription, .. } => {
+                if self.follower.watch == Some(subscription) {
+                    self.follower.watch = None;
+                }
                 if self.follower.id == Some(subscription) {
                     self.follower = Follower::default();
                 }
@@ -360,7 +366,7 @@ impl World {
 
     fn heard(&mut self, event: Told) {
         match event {
-            Told::GameEnded(game, cause) => self.books.game_ended(game, cause),
+            Told::GameEnded { game, cause } => self.books.game_ended(game, cause),
             Told::PlacementEnded { queue, placement, end } => {
                 if let PlacementEnd::Fulfilled { game, seats } = &end {
                     for (player, seat) in seats {
@@ -369,7 +375,7 @@ impl World {
                         }
                     }
                 }
-                self.books.placement_ended(queue, placement, end);
+                self.books.placement_ended(QueueId::of(&queue), placement, end);
             }
             _ => {}
         }
@@ -398,6 +404,7 @@ impl World {
             (Purpose::Own, outcome) => self.own = Some(outcome),
             (Purpose::Register(index), outcome) => self.registered(index, outcome),
             (Purpose::Subscribe, outcome) => self.subscribed(outcome),
+            (Purpose::Watch, outcome) => self.watched(outcome),
             (Purpose::Search(client), Ok(Answer::Page(page))) if !page.games.is_empty() => {
                 let game = self.rng.pick(&page.games).id;
                 self.reserve(client, game);

@@ -112,7 +112,7 @@ impl DirectoryFile {
         let mut keys = Vec::new();
         for key in &self.key {
             let known = ApiKey::from_hash(&key.name, key.role, &key.sha256);
-            for known in known {
+            if let Some(known) = known {
                 let tied = known.for_fleets(key.fleets.clone());
                 let tied =
                     tied.map_err(|why| format!("the directory key {:?}: {why}", key.name))?;

@@ -1,7 +1,8 @@
 //! Every kind of event has its shape, and the page tells of every field.
 
 use rejoin_core::event::{EndCause, Offence, Step};
-use rejoin_core::id::{ConnectionId, ObjectId, SessionId};
+use rejoin_core::game::{GameEnd, HostEnd, SeatEnd};
+use rejoin_core::id::{ConnectionId, GameId, HostId, ObjectId, SeatId, SessionId};
 
 use super::*;
 
@@ -35,6 +36,39 @@ fn all() -> Vec<Event> {
             what: Offence::TooSlow,
         },
     ]
+    .into_iter()
+    .chain(directory())
+    .collect()
+}
+
+/// One of each kind that the directory tells of.
+fn directory() -> Vec<Event> {
+    let (game, host, seat) = (GameId([1; 16]), HostId([2; 16]), SeatId([3; 16]));
+    let player = || "a\u{1b}nn".to_owned();
+    let (queue, placement) = ("ranked".to_owned(), "m1".to_owned());
+    let end = PlacementEnd::Fulfilled { game, seats: vec![(player(), seat)] };
+    vec![
+        Event::GameCreated { game, fleet: "arena".to_owned(), host },
+        Event::GameActive { game },
+        Event::GameEnded { game, cause: GameEnd::LastLeft },
+        Event::SeatReserved { game, seat, player: player() },
+        Event::SeatClaimed { game, seat, player: player() },
+        Event::SeatEnded { game, seat, player: player(), how: SeatEnd::TimedOut },
+        Event::HostReady { host },
+        Event::HostReturned { host },
+        Event::HostWarned { host },
+        Event::HostAway { host },
+        Event::HostEnded { host, how: HostEnd::Lost },
+        Event::PlacementEnded { queue, placement, end },
+    ]
+}
+
+#[test]
+fn nobody_reads_a_ticket_from_an_event() {
+    for one in directory() {
+        let shown = event(&Numbered { id: 1, at: WallTime(2), event: one }).to_string();
+        assert!(!shown.contains(&SeatId([3; 16]).to_string()), "{shown}");
+    }
 }
 
 /// Every name of a field, with those of nested objects as `outer.inner`.
