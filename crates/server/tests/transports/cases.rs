@@ -8,6 +8,11 @@ use rejoin_core::hub::HubConfig;
 use rejoin_wire::v1::{CloseCode, client_frame, down, server_frame, up};
 use rejoin_wire::{Encoding, Limits};
 
+pub(crate) use crate::compressed::{
+    a_compressed_frame_that_was_not_agreed_on_is_out_of_state,
+    frames_are_compressed_for_those_who_agreed_and_for_nobody_else,
+    what_is_inflated_ends_at_the_limit_and_harms_nobody_else,
+};
 use crate::dial::{Line, Transport};
 use crate::speaker::{House, PATIENCE, plain, wide};
 

@@ -3,6 +3,7 @@
 //! implementation of [`dial::Transport`] and a line here.
 
 mod cases;
+mod compressed;
 mod datagrams;
 mod dial;
 mod hop;
@@ -44,6 +45,9 @@ for_every_transport! {
     the_code_of_every_ending_reaches_the_peer,
     whoever_vanishes_leaves_nothing_but_a_held_session,
     a_stop_tells_everybody_whatever_they_are_doing,
+    frames_are_compressed_for_those_who_agreed_and_for_nobody_else,
+    what_is_inflated_ends_at_the_limit_and_harms_nobody_else,
+    a_compressed_frame_that_was_not_agreed_on_is_out_of_state,
 }
 
 /// By ENet it is ENet that gives such a peer up, after 5 to 10 s, unless our own bound comes first.
