@@ -7,6 +7,7 @@ mod compressed;
 mod datagrams;
 mod dial;
 mod hop;
+mod required;
 mod speaker;
 
 /// Runs every case on a transport.
