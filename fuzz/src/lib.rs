@@ -4,6 +4,7 @@
 //! That crate's test `corpus` includes its file and replays the seeds with it on any compiler, so that
 //! what a fuzzer once found stays found. A target panics when a promise is broken.
 
+pub mod enet;
 pub mod hub;
 pub mod proxy;
 pub mod relay;

@@ -2,8 +2,8 @@
 
 use bytes::BytesMut;
 use rejoin_wire::{
-    Bytes, Encoding, Framer, Limits, decode_client, decode_server, encode_client, encode_server,
-    prefix,
+    Bytes, Encoding, Framer, Limits, SharedFrame, decode_client, decode_server, encode_client,
+    encode_server, pack_client, prefix, unpack_client, unpack_server,
 };
 
 const LIMITS: Limits = Limits::DEFAULT;
@@ -34,6 +34,32 @@ pub fn server(data: &[u8]) {
             // Larger limits: JSON may come in shorter than it is written.
             let limits = Limits { server_frame_bytes_max: 16 << 20, ..LIMITS };
             assert_eq!(decode_server(Encoding::Json, json, &limits), Ok(frame));
+        }
+    }
+}
+
+/// Any bytes as a compressed frame of either side: within the limits, or a typed error. And whatever is a
+/// frame then is the same after it was packed and unpacked.
+pub fn packed(data: &[u8]) {
+    let bytes = Bytes::copy_from_slice(data);
+    let within = |frame: &Bytes, max: usize| assert!(frame.len() <= max || *frame == data);
+    if let Ok(frame) = unpack_client(bytes.clone(), &LIMITS) {
+        within(&frame, LIMITS.client_frame_bytes(Encoding::Protobuf));
+        if let Ok(frame) = decode_client(Encoding::Protobuf, frame, &LIMITS) {
+            let plain =
+                encode_client(Encoding::Protobuf, &frame).expect("every frame has protobuf");
+            let again = pack_client(plain.clone(), 1);
+            assert!(again.len() <= plain.len());
+            assert_eq!(unpack_client(again, &LIMITS), Ok(plain));
+        }
+    }
+    if let Ok(frame) = unpack_server(bytes, &LIMITS) {
+        within(&frame, LIMITS.server_frame_bytes(Encoding::Protobuf));
+        if let Ok(frame) = decode_server(Encoding::Protobuf, frame, &LIMITS) {
+            let shared = SharedFrame::new(&frame);
+            let again = shared.packed(1);
+            assert!(again.len() <= shared.len());
+            assert_eq!(unpack_server(again, &LIMITS), Ok(shared.protobuf().clone()));
         }
     }
 }

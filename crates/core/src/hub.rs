@@ -158,6 +158,13 @@ pub enum HubOutput {
         /// How long.
         wait: Duration,
     },
+    /// Both sides of a connection may compress frames from here on. Comes before its Welcome.
+    Compress {
+        /// Which.
+        connection: ConnectionId,
+        /// The driver leaves shorter frames as they are.
+        bytes_min: u32,
+    },
     /// Let nobody in from an address for a while, before anything is read of them.
     Bar {
         /// From where.

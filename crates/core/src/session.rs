@@ -54,7 +54,7 @@ pub struct Flags(pub u8);
 impl Flags {
     /// The connection is encrypted.
     pub const ENCRYPTION: Self = Self(1);
-    /// Messages are compressed.
+    /// Long frames of the connection may be compressed.
     pub const COMPRESSION: Self = Self(2);
     /// Frames of this session are logged.
     pub const PACKET_LOGGING: Self = Self(4);

@@ -9,6 +9,7 @@ mod door;
 mod guest;
 mod keeper;
 mod line;
+mod sieve;
 mod window;
 
 use std::sync::Arc;
@@ -60,12 +61,19 @@ impl Default for EnetConfig {
     }
 }
 
+/// What the system may keep of a port's datagrams either way, as far as it lets us: all peers share it,
+/// and what does not fit is lost.
+const SOCKET_BYTES: usize = 4 << 20;
 /// How long a door rests that could not be opened.
 const REST: Duration = Duration::from_secs(1);
 
 impl Server {
     /// Accepts players by ENet on a socket until the server stops and the last of them is gone.
     pub async fn listen_enet(&self, socket: UdpSocket, config: EnetConfig) {
+        let system = socket2::SockRef::from(&socket);
+        // Less is no fault: then more is sent again.
+        let _ = system.set_recv_buffer_size(SOCKET_BYTES);
+        let _ = system.set_send_buffer_size(SOCKET_BYTES);
         let socket = Arc::new(socket);
         let config =
             EnetConfig { peers_max: config.peers_max.clamp(1, EnetConfig::PEERS_MAX), ..config };

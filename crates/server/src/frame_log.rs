@@ -94,6 +94,7 @@ impl Shown {
             Some(Frame::Ack(_)) => ("ack", 0x04, true),
             Some(Frame::Ping(_)) => ("ping", 0x05, true),
             Some(Frame::Pong(_)) => ("pong", 0x06, true),
+            Some(Frame::Packed(_)) => ("packed", 0x0f, false),
         };
         Self { arrow: "←", kind, code, open }
     }
@@ -149,6 +150,7 @@ fn sent_kind(frame: &ServerFrame) -> (&'static str, u16, bool) {
         Some(Frame::Resync(_)) => ("resync", 0x09, true),
         Some(Frame::Notice(_)) => ("notice", 0x0a, true),
         Some(Frame::Farewell(_)) => ("farewell", 0x0b, true),
+        Some(Frame::Packed(_)) => ("packed", 0x0f, false),
     }
 }
 

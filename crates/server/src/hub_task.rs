@@ -233,6 +233,9 @@ impl HubTask {
             HubOutput::Pause { connection, wait } => {
                 self.lines.pause(connection, self.clock.now().after(wait));
             }
+            HubOutput::Compress { connection, bytes_min } => {
+                self.lines.compress(connection, bytes_min);
+            }
             HubOutput::Bar { origin, wait } => self.gate.bar(origin, wait),
             HubOutput::Verify { connection, public_key, text, signature } => {
                 self.verify(connection, public_key, text, signature);

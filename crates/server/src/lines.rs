@@ -4,7 +4,7 @@
 //! A queue that is full ends its connection as `TooSlow`. Nobody ever waits for a slow reader.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
 use crossbeam_queue::SegQueue;
@@ -27,6 +27,8 @@ pub(crate) struct LineState {
     overflowed: AtomicBool,
     /// Instant of the server's clock until which nothing is read.
     paused_until: AtomicU64,
+    /// Frames of so many bytes and more are compressed; zero: that was not agreed.
+    compressed_from: AtomicU32,
     ending: Notify,
     /// For those who look on.
     pub(crate) seen: Seen,
@@ -55,6 +57,14 @@ impl LineState {
     pub(crate) fn pause(&self, clock: Clock) -> Duration {
         let until = self.paused_until.load(Ordering::Acquire);
         if until == 0 { Duration::ZERO } else { clock.until(rejoin_core::time::Time(until)) }
+    }
+
+    /// From how many bytes on frames are compressed; none: neither side may.
+    pub(crate) fn compressed_from(&self) -> Option<usize> {
+        match self.compressed_from.load(Ordering::Acquire) {
+            0 => None,
+            bytes => Some(bytes as usize),
+        }
     }
 
     fn end(&self) -> bool {
@@ -205,6 +215,13 @@ impl Lines {
     pub(crate) fn pause(&self, id: ConnectionId, until: rejoin_core::time::Time) {
         if let Some(line) = self.0.lines.pin().get(&id) {
             line.state.paused_until.fetch_max(until.0, Ordering::AcqRel);
+        }
+    }
+
+    /// Both sides of a connection may compress frames of so many bytes and more.
+    pub(crate) fn compress(&self, id: ConnectionId, bytes_min: u32) {
+        if let Some(line) = self.0.lines.pin().get(&id) {
+            line.state.compressed_from.store(bytes_min.max(1), Ordering::Release);
         }
     }
 }

@@ -16,7 +16,7 @@ use rejoin_core::hub::{FrameKind, HubInput};
 use rejoin_core::id::ConnectionId;
 use rejoin_core::session::Serializer;
 use rejoin_wire::v1::CloseCode;
-use rejoin_wire::{DecodeError, Encoding, Limits, SharedFrame, decode_client};
+use rejoin_wire::{DecodeError, Encoding, Limits, SharedFrame, decode_client, unpack_client};
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::time::{sleep, timeout};
 
@@ -183,8 +183,14 @@ impl Reader<'_> {
                 continue;
             }
             let is_shown = self.sight.received(self.connection, &self.state.seen, len);
-            let shown = is_shown.then(|| bytes.clone());
-            let frame = decode_client(self.encoding, bytes, &limits);
+            let bytes = match self.state.compressed_from() {
+                Some(_) => unpack_client(bytes, &limits),
+                None => Ok(bytes),
+            };
+            // Whoever compresses pays for what comes out: that is what the server works with.
+            let len = bytes.as_ref().map_or(len, Bytes::len);
+            let shown = if is_shown { bytes.clone().ok() } else { None };
+            let frame = bytes.and_then(|bytes| decode_client(self.encoding, bytes, &limits));
             if let Some(bytes) = shown {
                 self.sight.show_received(&self.state.seen, &frame, &bytes);
             }
@@ -253,7 +259,9 @@ async fn write_queue(
                 Outgoing::Frame(frame) => frame,
                 Outgoing::Close(code) => return Box::pin(sink.close(code)).await.is_ok(),
             };
-            let Some(message) = encoded(&frame, encoding) else { return false };
+            let Some(message) = encoded(&frame, encoding, state.compressed_from()) else {
+                return false;
+            };
             sight.sent(connection, &state.seen, &frame, &message);
             if sink.feed(message).await.is_err() {
                 return false;
@@ -268,7 +276,15 @@ async fn write_queue(
 }
 
 /// The frame in its connection's encoding; none if it cannot be written, which is our own fault.
-fn encoded(frame: &SharedFrame, encoding: Encoding) -> Option<Bytes> {
-    let bytes = frame.bytes(encoding);
+fn encoded(
+    frame: &SharedFrame,
+    encoding: Encoding,
+    compressed_from: Option<usize>,
+) -> Option<Bytes> {
+    let bytes = match compressed_from {
+        // Agreed on where protobuf is spoken, and nowhere else.
+        Some(bytes_min) => Ok(frame.packed(bytes_min)),
+        None => frame.bytes(encoding),
+    };
     bytes.inspect_err(|error| tracing::error!(%error, "a frame could not be written")).ok()
 }

@@ -79,8 +79,10 @@ impl World {
                     self.plan(wait, Event::Admission { incarnation, connection, good });
                 }
             }
-            // Accounts are off in these worlds.
-            HubOutput::CheckAccount { .. } | HubOutput::RunCallback { .. } => {}
+            // Accounts and compression are off in these worlds.
+            HubOutput::CheckAccount { .. }
+            | HubOutput::RunCallback { .. }
+            | HubOutput::Compress { .. } => {}
             HubOutput::Game(name, news) => self.tell_host(&name, news),
             HubOutput::Seat(request) => {
                 self.ask_directory(Asked::Seat(request), seating::command(&request));

@@ -23,6 +23,8 @@ pub fn check_client(frame: &ClientFrame, limits: &Limits) -> Checked {
         Frame::Up(up) => check_up(up, limits),
         Frame::Loose(loose) => payload("loose.payload", &loose.payload, limits),
         Frame::Ack(_) | Frame::Ping(_) | Frame::Pong(_) => Ok(()),
+        // Where it may come, it is unpacked before it is decoded.
+        Frame::Packed(_) => Err(DecodeError::NotAgreed),
     }
 }
 
@@ -39,6 +41,7 @@ pub fn check_server(frame: &ServerFrame, limits: &Limits) -> Checked {
         Frame::Notice(notice) => text("notice.text", &notice.text, limits),
         Frame::Farewell(farewell) => check_farewell(farewell, limits),
         Frame::Applied(_) | Frame::Ping(_) | Frame::Pong(_) => Ok(()),
+        Frame::Packed(_) => Err(DecodeError::NotAgreed),
     }
 }
 
@@ -70,7 +73,8 @@ pub(crate) fn settle_enums(frame: &mut ServerFrame) {
             | Frame::Loose(_)
             | Frame::Applied(_)
             | Frame::Ping(_)
-            | Frame::Pong(_),
+            | Frame::Pong(_)
+            | Frame::Packed(_),
         )
         | None => {}
     }

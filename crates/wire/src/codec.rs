@@ -121,17 +121,20 @@ pub enum DecodeError {
     },
     /// A numbered frame has the number 0; numbers start at 1.
     ZeroSeq,
+    /// A compressed frame where none was agreed on.
+    NotAgreed,
     /// This build does not speak the encoding. Not the peer's fault: it should not have been offered.
     Unsupported,
 }
 
 impl DecodeError {
-    const UNREADABLE: DecodeError = DecodeError::Malformed { column: 0 };
+    pub(crate) const UNREADABLE: DecodeError = DecodeError::Malformed { column: 0 };
 
     /// The code with which the connection is closed.
     pub const fn close_code(&self) -> CloseCode {
         match self {
             DecodeError::TooLarge { .. } => CloseCode::TooLarge,
+            DecodeError::NotAgreed => CloseCode::OutOfState,
             DecodeError::Malformed { .. }
             | DecodeError::WrongLength { .. }
             | DecodeError::Empty { .. }
@@ -148,6 +151,7 @@ impl DecodeError {
             DecodeError::WrongLength { .. } => "wrong_length",
             DecodeError::Empty { .. } => "empty",
             DecodeError::ZeroSeq => "zero_seq",
+            DecodeError::NotAgreed => "not_agreed",
             DecodeError::Unsupported => "unsupported",
         }
     }
@@ -168,6 +172,9 @@ impl fmt::Display for DecodeError {
             }
             DecodeError::Empty { field } => write!(f, "{field} is not set"),
             DecodeError::ZeroSeq => write!(f, "a numbered frame has the number 0"),
+            DecodeError::NotAgreed => {
+                write!(f, "the frame is compressed; that was not agreed on this connection")
+            }
             DecodeError::Unsupported => write!(f, "this build does not speak the encoding"),
         }
     }

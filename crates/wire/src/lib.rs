@@ -1,7 +1,7 @@
 //! The wire of Rejoin: every frame that a client or a server may put on a connection.
 //!
 //! This crate owns the frames ([`v1`], generated from `proto/rejoin.proto`), how they become bytes
-//! ([`Encoding`], [`SharedFrame`], [`Framer`]), how large they may be ([`Limits`]), why a connection
+//! ([`Encoding`], [`SharedFrame`], [`Framer`], [`DEFLATE`]), how large they may be ([`Limits`]), why a connection
 //! ends ([`close`]), what a key signs ([`proof`]) and what is added to ENet ([`enet`]). It does no
 //! I/O, reads no clock, and knows no rule of the domain: which frame may stand in which state is
 //! decided elsewhere.
@@ -12,6 +12,7 @@
 mod check;
 pub mod close;
 mod codec;
+mod compression;
 mod encoding;
 pub mod enet;
 mod framing;
@@ -24,6 +25,7 @@ pub use check::{check_client, check_server};
 pub use codec::{
     DecodeError, EncodeError, decode_client, decode_server, encode_client, encode_server,
 };
+pub use compression::{COMPRESS_BYTES_MIN, DEFLATE, pack_client, unpack_client, unpack_server};
 pub use encoding::Encoding;
 pub use framing::{Framer, FramingError, PREFIX_BYTES, prefix};
 pub use limits::Limits;

@@ -1,8 +1,8 @@
 //! A frame for many receivers: encoded at most once per encoding, and cheap to clone.
 //!
-//! Owns the protobuf bytes, and the JSON text once somebody asked for it. The frame itself is not
-//! kept: it is as large as its bytes, and only the first JSON reader needs it again. Never changes
-//! after it is made.
+//! Owns the protobuf bytes, and the JSON text and the compressed bytes once somebody asked for them.
+//! The frame itself is not kept: it is as large as its bytes, and only the first JSON reader needs it
+//! again. Never changes after it is made.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -12,6 +12,7 @@ use prost::Message as _;
 
 use crate::Encoding;
 use crate::codec::{EncodeError, encode_server};
+use crate::compression::pack_server;
 use crate::v1::ServerFrame;
 
 /// An encoded frame of a server, shared by all who receive or keep it.
@@ -21,6 +22,8 @@ pub struct SharedFrame(Arc<Shared>);
 struct Shared {
     protobuf: Bytes,
     json: OnceLock<Result<Bytes, EncodeError>>,
+    /// None: it stays as it is. Apart, because most frames are never asked for it.
+    packed: OnceLock<Option<Box<Bytes>>>,
     /// Whether the protobuf bytes were written here, and not read from a store.
     encoded_here: bool,
 }
@@ -46,6 +49,16 @@ impl SharedFrame {
         }
     }
 
+    /// The frame as protobuf for whoever agreed to compressed ones: compressed, if it has at least
+    /// `bytes_min` and becomes shorter by it. The first call compresses; all later ones share it.
+    pub fn packed(&self, bytes_min: usize) -> Bytes {
+        if self.len() < bytes_min {
+            return self.0.protobuf.clone();
+        }
+        let packed = self.0.packed.get_or_init(|| pack_server(&self.0.protobuf).map(Box::new));
+        packed.as_deref().unwrap_or(&self.0.protobuf).clone()
+    }
+
     /// The frame as protobuf, without asking for an encoding: what a store keeps.
     pub fn protobuf(&self) -> &Bytes {
         &self.0.protobuf
@@ -67,7 +80,8 @@ impl SharedFrame {
     }
 
     fn with(protobuf: Bytes, encoded_here: bool) -> SharedFrame {
-        SharedFrame(Arc::new(Shared { protobuf, json: OnceLock::new(), encoded_here }))
+        let (json, packed) = (OnceLock::new(), OnceLock::new());
+        SharedFrame(Arc::new(Shared { protobuf, json, packed, encoded_here }))
     }
 }
 

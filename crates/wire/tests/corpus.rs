@@ -32,6 +32,19 @@ fn the_seeds_of_framing_hold() {
     replay("framing", targets::framing, streams);
 }
 
+#[test]
+fn the_seeds_of_packed_hold() {
+    replay("packed", targets::packed, || {
+        let short = |vector: &Value| vector["packed_hex"].as_str().unwrap().len() < 2_000;
+        let vectors = vectors("packed.json").into_iter().filter(short);
+        let seed = |vector: Value| {
+            let name = format!("{}_{}.bin", text(&vector["direction"]), text(&vector["name"]));
+            (name, unhex(text(&vector["packed_hex"])))
+        };
+        vectors.map(seed).collect()
+    });
+}
+
 /// Frames of one direction, by turns in one encoding and in the other, and some that are refused.
 fn frames(direction: &str) -> Vec<(String, Vec<u8>)> {
     let mut seeds = Vec::new();
@@ -76,6 +89,10 @@ fn streams() -> Vec<(String, Vec<u8>)> {
 fn vectors(file: &str) -> Vec<Value> {
     let text = fs::read_to_string(top().join("vectors").join(file)).unwrap();
     serde_json::from_str(&text).unwrap()
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap()
 }
 
 fn unhex(text: &str) -> Vec<u8> {

@@ -13,12 +13,14 @@ use rejoin_wire::proof::{Proof, Purpose, signed_text};
 use rejoin_wire::v1::{ClientFrame, ServerFrame};
 use rejoin_wire::{
     Bytes, DecodeError, Encoding, Limits, decode_client, decode_server, encode_client,
-    encode_server,
+    encode_server, unpack_client, unpack_server,
 };
 use serde_json::{Value, json};
 
 #[path = "vectors/frames.rs"]
 mod frames;
+#[path = "vectors/packed.rs"]
+mod packed;
 #[path = "vectors/refused.rs"]
 mod refused;
 
@@ -94,6 +96,34 @@ fn what_must_be_refused_is_refused_for_the_reason_given() {
         }));
     }
     golden("refused.json", vectors);
+}
+
+#[test]
+fn compressed_frames_are_what_the_vectors_say() {
+    let mut vectors = Vec::new();
+    for case in packed::all() {
+        let bytes = Bytes::from(case.packed.clone());
+        let unpacked = match case.direction {
+            "client" => unpack_client(bytes, &LIMITS),
+            _ => unpack_server(bytes, &LIMITS),
+        };
+        let kind = unpacked.as_ref().map(|frame| frame.to_vec()).map_err(DecodeError::kind);
+        assert_eq!(kind, case.frame, "{} {}", case.direction, case.name);
+        let mut vector = json!({
+            "name": case.name,
+            "direction": case.direction,
+            "packed_hex": hex(&case.packed),
+        });
+        match &unpacked {
+            Ok(frame) => vector["proto_hex"] = hex(frame).into(),
+            Err(error) => {
+                vector["error"] = error.kind().into();
+                vector["close_code"] = error.close_code().as_str_name().into();
+            }
+        }
+        vectors.push(vector);
+    }
+    golden("packed.json", vectors);
 }
 
 #[test]

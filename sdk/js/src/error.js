@@ -7,7 +7,7 @@
 /** Why bytes are not a frame. */
 export class DecodeError extends Error {
   /**
-   * @param {'malformed' | 'too_large' | 'wrong_length' | 'empty' | 'zero_seq'} kind
+   * @param {'malformed' | 'too_large' | 'wrong_length' | 'empty' | 'zero_seq' | 'not_agreed'} kind
    * @param {string} sentence
    */
   constructor(kind, sentence) {
@@ -18,7 +18,12 @@ export class DecodeError extends Error {
 
   /** The code with which a connection is closed for it. */
   get closeCode() {
+    if (this.kind === 'not_agreed') return 'out_of_state';
     return this.kind === 'too_large' ? 'too_large' : 'malformed';
+  }
+
+  static notAgreed() {
+    return new DecodeError('not_agreed', 'the frame is compressed; that was not agreed on this connection');
   }
 
   static malformed() {

@@ -52,6 +52,7 @@ export function checkClient(frame, limits) {
   if (hello) checkHello(hello, limits);
   else if (up) checkUp(up, limits);
   else if (loose) checkPayload('loose.payload', loose.payload, limits);
+  else if (frame.packed) throw DecodeError.notAgreed();
   else if (!(frame.ack || frame.ping || frame.pong)) throw notSet('frame');
 }
 
@@ -74,7 +75,8 @@ export function checkServer(frame, limits) {
   else if (last) {
     textAtMost('farewell.text', last.text, limits.textBytesMax);
     checkList('farewell.addresses', last.addresses, limits.addressesMax, limits.addressBytesMax);
-  } else if (!(frame.applied || frame.ping || frame.pong)) throw notSet('frame');
+  } else if (frame.packed) throw DecodeError.notAgreed();
+  else if (!(frame.applied || frame.ping || frame.pong)) throw notSet('frame');
 }
 
 /**

@@ -16,7 +16,7 @@ import { encodeClient } from './codec.js';
 import { Downstream } from './downstream.js';
 import { Ledger } from './ledger.js';
 import { giveUp, ended, forgetSession, hangUp, left } from './machine/ending.js';
-import { received } from './machine/frame.js';
+import { garbled, received } from './machine/frame.js';
 import { signed } from './machine/hello.js';
 import { flush, queue, request, sendLatest, sendUnreliable } from './machine/send.js';
 
@@ -200,6 +200,15 @@ export class Machine {
    */
   received(now, data) {
     received(this, now, data);
+  }
+
+  /**
+   * What came on the connection never became the bytes of a frame.
+   * @param {number} now
+   * @param {import('./error.js').DecodeError} error
+   */
+  garbled(now, error) {
+    garbled(this, now, error);
   }
 
   /**

@@ -7,6 +7,7 @@
 import { follow, parseAddress } from './address.js';
 import { toBytes, utf8Length } from './bytes.js';
 import { SUBPROTOCOLS } from './codec.js';
+import { DEFLATE, Incoming, canInflate, pack } from './compression.js';
 import { configOf } from './config.js';
 import { CallError, OpenError } from './error.js';
 import { Events } from './events.js';
@@ -25,11 +26,14 @@ import { Vault } from './vault.js';
 /**
  * Besides these, every setting of `config.js` by its name. `latencyEveryMs`: how often the latency is
  * measured; 0: only after each connect. `fresh`: start a new session and end the one the server holds.
+ * `compression`: ask for compressed frames; whoever can choose a part of a message, and sees how long it
+ * is, learns what else is in it.
  * @typedef {Partial<Omit<import('./config.js').Config, 'admission'>> & {
  *   admission?: Payload,
  *   login?: import('./vault.js').Login,
  *   storage?: import('./storage.js').Storage,
  *   fresh?: boolean,
+ *   compression?: boolean,
  *   latencyEveryMs?: number,
  *   WebSocket?: any,
  * }} Options
@@ -60,6 +64,8 @@ export class Player {
   #key = null;
   /** @type {Link | null} */
   #link = null;
+  /** What comes on it. @type {Incoming | null} */
+  #incoming = null;
   /** @type {any} */
   #alarm = null;
   /** @type {any} */
@@ -84,8 +90,11 @@ export class Player {
   constructor(url, options = {}) {
     this.#home = parseAddress(url);
     this.#options = options;
-    const { login, storage, fresh, latencyEveryMs, WebSocket, admission, ...settings } = options;
+    const { login, storage, fresh, latencyEveryMs, WebSocket, admission, compression, ...settings } = options;
     this.#config = configOf(this.#home.hostname, { ...settings, admission: toBytes(admission) });
+    if (compression && this.#config.encoding === 'protobuf' && canInflate()) {
+      this.#config.capabilities = [...this.#config.capabilities, DEFLATE];
+    }
     if (utf8Length(this.#config.serverName) > this.#config.limits.serverNameBytesMax) {
       throw new OpenError('address', "the server's name is too long");
     }
@@ -374,7 +383,7 @@ export class Player {
   #carryOut(output) {
     switch (output.type) {
       case 'connect': return this.#dial(output.addresses);
-      case 'send': return this.#link?.send(output.data);
+      case 'send': return this.#send(output.data);
       case 'close': return this.#hangUp(output.code);
       case 'sign': return void this.#sign(output);
       case 'store_token': return this.#vault.storeSession(output.state);
@@ -395,14 +404,21 @@ export class Player {
       work();
       this.#drain();
     };
+    const incoming = new Incoming(this.#config.limits.serverFrameBytesMax);
+    this.#incoming = incoming;
     const link = new Link({
       WebSocket: this.#WebSocket,
       urls,
       subprotocol: SUBPROTOCOLS[this.#config.encoding],
       timeoutMs: this.#config.handshakeTimeoutMs,
       opened: () => current(() => this.#machine.opened(now())),
-      received: (data) => current(() => this.#received(data)),
-      closed: (code) => current(() => this.#machine.closed(now(), code)),
+      received: (data) =>
+        incoming.take(
+          data,
+          (frame) => current(() => this.#received(frame)),
+          (error) => current(() => this.#machine.garbled(now(), error)),
+        ),
+      closed: (code) => incoming.afterwards(() => current(() => this.#machine.closed(now(), code))),
       failed: (text) =>
         current(() => {
           this.#tell('dialFailed', { text });
@@ -410,6 +426,17 @@ export class Player {
         }),
     });
     this.#link = link;
+  }
+
+  /**
+   * A promise while the frame is compressed: what is to be sent behind it waits.
+   * @param {Uint8Array | string} frame
+   */
+  #send(frame) {
+    const link = this.#link;
+    const packed = this.#incoming?.isCompressed ? pack(frame) : frame;
+    if (packed instanceof Promise) return packed.catch(() => frame).then((data) => link?.send(data));
+    return link?.send(packed);
   }
 
   /** @param {string | null} code */
@@ -473,6 +500,7 @@ export class Player {
         break;
       case 'connected':
         this.#id = fields.player = hex(event.player);
+        if (this.#incoming) this.#incoming.isCompressed = event.capabilities.includes(DEFLATE);
         this.#zone = event.zone;
         this.#machine.probe(now());
         break;

@@ -113,7 +113,8 @@ export const MESSAGES = {
     3 loose Loose | frame
     4 ack Position | frame
     5 ping Ping | frame
-    6 pong Pong | frame`),
+    6 pong Pong | frame
+    15 packed bytes | frame`),
   Hello: message(`
     1 version uint32
     2 server_name string
@@ -182,7 +183,8 @@ export const MESSAGES = {
     8 pong Pong | frame
     9 resync Resync | frame
     10 notice Notice | frame
-    11 farewell Farewell | frame`),
+    11 farewell Farewell | frame
+    15 packed bytes | frame`),
   Challenge: message(`
     1 nonce bytes
     2 version_min uint32

@@ -6,6 +6,7 @@ import { test } from 'node:test';
 
 import { nextAfter, codeOf, statusOf } from '../src/close.js';
 import { decodeClient, decodeServer, encodeClient, encodeServer } from '../src/codec.js';
+import { unpack } from '../src/compression.js';
 import { LIMITS } from '../src/limits.js';
 import { signedText } from '../src/proof.js';
 import { ENUMS, MESSAGES } from '../src/schema.js';
@@ -39,6 +40,16 @@ test('every refused input is refused for the reason the vectors give', () => {
       assert.equal(`CLOSE_CODE_${thrown.closeCode.toUpperCase()}`, code, name);
       return true;
     });
+  }
+});
+
+test('every compressed frame of a server is what the vectors say', async () => {
+  const packed = vectors('packed.json').filter(({ direction }) => direction === 'server');
+  assert.ok(packed.length > 5);
+  for (const { name, packed_hex: bytes, proto_hex: frame, error } of packed) {
+    const unpacked = unpack(unhex(bytes), LIMITS.serverFrameBytesMax);
+    if (error === undefined) assert.equal(hex(await unpacked), frame, name);
+    else await assert.rejects(unpacked, { name: 'DecodeError', kind: error }, name);
   }
 });
 

@@ -22,7 +22,7 @@ const RULES: &[Rule] = &[
         package: "rejoin-wire",
         ours: &[],
         ours_in_tests: &[],
-        outside: Some(&["prost", "bytes", "pbjson", "serde", "serde_json"]),
+        outside: Some(&["prost", "bytes", "miniz_oxide", "pbjson", "serde", "serde_json"]),
     },
     Rule {
         package: "rejoin-core",

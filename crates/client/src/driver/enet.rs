@@ -31,6 +31,8 @@ pub(super) struct Enet {
     peer: PeerID,
     socket: Arc<UdpSocket>,
     incoming: VecDeque<Bytes>,
+    /// Their bytes.
+    incoming_bytes: usize,
     /// How it ended, if it did.
     over: Option<Option<CloseCode>>,
     tick: Pin<Box<Sleep>>,
@@ -50,8 +52,14 @@ const TRIED_FOR: Duration = Duration::from_secs(2);
 const SILENCE_MS: (u32, u32) = (5_000, 10_000);
 /// ENet's own measure of tries.
 const TRIES: u32 = 32;
-/// What ENet may keep that cannot be given out yet; one frame more may begin.
-const EARLY_BYTES_MAX: usize = 1 << 20;
+/// What ENet may keep that cannot be given out yet: more than the largest frame and what else a server has
+/// under way, because ENet would refuse what all the rest waits for as well.
+const EARLY_BYTES_MAX: usize = 4 << 20;
+/// Frames that wait for the game before no more is let in: twice what a server has unacknowledged by our
+/// own window. Beyond that the server says them again, each time after twice as long.
+const INCOMING_BYTES_MAX: usize = 1 << 20;
+/// What the system may keep of datagrams while nobody looks, as far as it lets us.
+const SOCKET_BYTES: usize = 1 << 20;
 /// The largest datagram of ENet: what every network carries.
 const DATAGRAM_BYTES: u16 = 1_392;
 /// Room for any datagram before the connection.
@@ -59,8 +67,8 @@ const ANSWER_ROOM: usize = 256;
 /// Times that a poll begins anew before others have their turn.
 const TURNS_MAX: usize = 16;
 
-/// The socket: a connect is sent with its cookie, and while the game does not take its events no
-/// message is let in, which the server then sends again.
+/// The socket: a connect is sent with its cookie, and while too much waits for the game no message is let
+/// in, which the server then sends again.
 struct Held {
     socket: Arc<UdpSocket>,
     server: SocketAddr,
@@ -141,6 +149,7 @@ impl Enet {
             peer,
             socket,
             incoming: VecDeque::new(),
+            incoming_bytes: 0,
             over: None,
             tick: Box::pin(tokio::time::sleep(TICKS.0)),
             under_way: Arc::new(()),
@@ -187,10 +196,11 @@ impl Enet {
 
     pub(super) fn poll(&mut self, cx: &mut Context<'_>, may_read: bool) -> Poll<News> {
         for _ in 0..TURNS_MAX {
-            self.host.socket_mut().is_held = !may_read || !self.incoming.is_empty();
+            self.host.socket_mut().is_held = self.incoming_bytes >= INCOMING_BYTES_MAX;
             self.service();
             if may_read {
                 if let Some(frame) = self.incoming.pop_front() {
+                    self.incoming_bytes -= frame.len();
                     return Poll::Ready(News::Frame(frame));
                 }
                 if let Some(code) = self.over {
@@ -227,6 +237,7 @@ impl Enet {
                     self.over = Some(u16::try_from(data).ok().and_then(close::from_status));
                 }
                 Ok(Some(Event::Receive { packet, .. })) => {
+                    self.incoming_bytes += packet.data().len();
                     self.incoming.push_back(Bytes::copy_from_slice(packet.data()));
                 }
                 Err(_) => self.over = Some(None),
@@ -246,6 +257,7 @@ async fn ask(server: SocketAddr) -> io::Result<(UdpSocket, Answer)> {
         SocketAddr::V6(_) => (Ipv6Addr::UNSPECIFIED, 0).into(),
     };
     let socket = UdpSocket::bind(any).await?;
+    let _ = socket2::SockRef::from(&socket).set_recv_buffer_size(SOCKET_BYTES);
     socket.connect(server).await?;
     let answer = exchange(&socket, &enet::question(), Answer::read).await?;
     Ok((socket, answer))

@@ -58,6 +58,10 @@ pub struct Options {
     /// The key by which the server must be known there. None: the first one that it shows is believed,
     /// stored, and from then on the only one.
     pub server_key: Option<[u8; 32]>,
+    /// Asks the server for compressed frames, where protobuf is spoken. Who can choose a part of a
+    /// message, and sees how long it is, learns what else is in it: a game says for itself that this
+    /// does not matter.
+    pub compression: bool,
 }
 
 impl Options {
@@ -75,6 +79,7 @@ impl Options {
             roots: Vec::new(),
             encryption: Encryption::default(),
             server_key: None,
+            compression: false,
         }
     }
 
@@ -95,6 +100,12 @@ impl Options {
     #[must_use]
     pub fn encryption(self, encryption: Encryption) -> Self {
         Self { encryption, ..self }
+    }
+
+    /// The same, asking for compressed frames or not.
+    #[must_use]
+    pub fn compression(self, compression: bool) -> Self {
+        Self { compression, ..self }
     }
 
     /// The same, with the key by which the server must be known, for addresses with `enet://`.

@@ -10,7 +10,8 @@ use std::collections::{BTreeMap, VecDeque};
 use std::future::Future;
 use std::pin::Pin;
 
-use rejoin_wire::Encoding;
+use bytes::Bytes;
+use rejoin_wire::{COMPRESS_BYTES_MIN, DEFLATE, Encoding, pack_client, unpack_server};
 use tokio::sync::mpsc;
 use tokio::time::Sleep;
 
@@ -35,11 +36,14 @@ pub(super) async fn start(
 ) -> Result<(mpsc::Sender<Command>, mpsc::Receiver<Event>), OpenError> {
     let home = Address::parse(url)?;
     let Options { login, storage, mut config, is_fresh, events_max, commands_max, .. } = options;
-    let Options { roots, encryption, server_key, .. } = options;
+    let Options { roots, encryption, server_key, compression, .. } = options;
     let trust = Trust::new(&roots)?;
     if !home.scheme.is_web {
         // Byte streams have one encoding.
         config.encoding = Encoding::Protobuf;
+    }
+    if compression && config.encoding == Encoding::Protobuf {
+        config.capabilities.push(DEFLATE.to_owned());
     }
     if config.server_name.is_empty() {
         config.server_name.clone_from(&home.host);
@@ -65,6 +69,7 @@ pub(super) async fn start(
         vault,
         clock: Clock::start(),
         link: Link::None,
+        is_compressed: false,
         alarm: Box::pin(tokio::time::sleep(std::time::Duration::ZERO)),
         alarm_at: None,
         commands,
@@ -87,6 +92,8 @@ struct Task {
     vault: Vault,
     clock: Clock,
     link: Link,
+    /// The server has agreed to compressed frames on this connection.
+    is_compressed: bool,
     alarm: Pin<Box<Sleep>>,
     /// When the alarm goes off; none: it does not.
     alarm_at: Option<Time>,
@@ -231,6 +238,12 @@ impl Task {
     fn heard(&mut self, news: News) {
         let now = self.clock.now();
         match news {
+            News::Frame(bytes) if self.is_compressed => {
+                match unpack_server(bytes, &self.config.limits) {
+                    Ok(frame) => self.client.received(now, frame),
+                    Err(error) => self.client.garbled(now, error),
+                }
+            }
             News::Frame(bytes) => self.client.received(now, bytes),
             News::Closed(code) => {
                 self.link = Link::None;
@@ -265,12 +278,11 @@ impl Task {
     async fn drain(&mut self) {
         while let Some(output) = self.client.next_output() {
             match output {
-                Output::Connect { addresses } => self.link = self.dial(&addresses),
-                Output::Send(frame) => {
-                    if let Link::Open(socket) = &mut self.link {
-                        socket.push(frame);
-                    }
+                Output::Connect { addresses } => {
+                    self.is_compressed = false;
+                    self.link = self.dial(&addresses);
                 }
+                Output::Send(frame) => self.send(frame),
                 Output::Close(code) => {
                     if let Link::Open(socket) = std::mem::replace(&mut self.link, Link::None) {
                         socket.close(code).await;
@@ -288,9 +300,22 @@ impl Task {
                     let failure = self.vault.forget_session().await;
                     self.backlog.extend(failure);
                 }
-                Output::Event(event) => self.tell(event),
+                Output::Event(event) => {
+                    if let Event::Connected { capabilities, .. } = &event {
+                        self.is_compressed = capabilities.iter().any(|name| name == DEFLATE);
+                    }
+                    self.tell(event);
+                }
             }
         }
+    }
+
+    fn send(&mut self, frame: Bytes) {
+        let Link::Open(socket) = &mut self.link else { return };
+        socket.push(match self.is_compressed {
+            true => pack_client(frame, COMPRESS_BYTES_MIN),
+            false => frame,
+        });
     }
 
     fn dial(&self, addresses: &[String]) -> Link {

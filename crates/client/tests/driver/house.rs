@@ -216,6 +216,7 @@ impl Hall {
                 HubOutput::DropZone(id) => drop(self.zones.remove(&id)),
                 HubOutput::Commit(batch) => self.commit(&batch),
                 HubOutput::Pause { .. }
+                | HubOutput::Compress { .. }
                 | HubOutput::Bar { .. }
                 | HubOutput::CheckAccount { .. }
                 | HubOutput::AskAdmission { .. }

@@ -266,6 +266,7 @@ impl Hub {
         let known = self.connections.get(&id);
         let serializer = known.map(|known| known.serializer).unwrap_or_default();
         let is_encrypted = known.is_some_and(|known| known.is_encrypted);
+        let is_compressed = self.compress(id, serializer, &claim.hello);
         let (mut number, mut token) = (None, None);
         let mut epoch = SessionEpoch(0);
         let mut spent = Spent::default();
@@ -277,6 +278,7 @@ impl Hub {
             session.presence = Presence::Here(id);
             session.serializer = serializer;
             session.flags.set(Flags::ENCRYPTION, is_encrypted);
+            session.flags.set(Flags::COMPRESSION, is_compressed);
             session.active_at = now;
             // A session of an account may be found by another key than it began with.
             (session.identity, session.credential) = (claim.identity, claim.credential);
@@ -296,6 +298,23 @@ impl Hub {
         let event = Event::SessionLinked { session: session_id, connection: id };
         self.after(session_id, After::Output(HubOutput::Event(event)));
         (link, self.draft_welcome(session_id, claim, token, hold_ms, found))
+    }
+
+    /// Agrees to compressed frames, if the client has asked for them and this server has them. JSON
+    /// is for people and for engines without anything else: it stays as it is.
+    fn compress(
+        &mut self,
+        connection: ConnectionId,
+        serializer: Serializer,
+        hello: &Hello,
+    ) -> bool {
+        let is_asked = hello.capabilities.iter().any(|name| name == rejoin_wire::DEFLATE);
+        let is_agreed = self.config.compression && is_asked && serializer == Serializer::Protobuf;
+        if is_agreed {
+            let bytes_min = self.config.compression_bytes_min;
+            self.push(HubOutput::Compress { connection, bytes_min });
+        }
+        is_agreed
     }
 
     fn draft_welcome(
@@ -321,7 +340,7 @@ impl Hub {
             message_bytes_max: self.config.message_bytes_max,
             window_frames: self.config.window_frames,
             window_bytes: self.config.window_bytes,
-            capabilities: taken_capabilities(&claim.hello),
+            capabilities: taken_capabilities(session.flags),
             ..Welcome::default()
         }
     }
@@ -468,7 +487,8 @@ fn resume_from(
     }
 }
 
-/// Version 1 has no capabilities beyond itself.
-fn taken_capabilities(_hello: &Hello) -> Vec<String> {
-    Vec::new()
+/// What of the client's capabilities is taken.
+fn taken_capabilities(flags: Flags) -> Vec<String> {
+    let deflate = flags.has(Flags::COMPRESSION).then(|| rejoin_wire::DEFLATE.to_owned());
+    deflate.into_iter().collect()
 }

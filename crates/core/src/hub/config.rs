@@ -103,6 +103,10 @@ pub struct HubConfig {
     pub window_frames: u32,
     /// Their bytes.
     pub window_bytes: u32,
+    /// Compress frames for clients that ask for it.
+    pub compression: bool,
+    /// Frames of fewer bytes are left as they are.
+    pub compression_bytes_min: u32,
     /// What is kept for a session beside its zone.
     pub outbox: OutboxLimits,
     /// Open zones; a Join that would open more is refused.
@@ -156,6 +160,8 @@ impl Default for HubConfig {
             message_bytes_max: 64 << 10,
             window_frames: 256,
             window_bytes: 256 << 10,
+            compression: false,
+            compression_bytes_min: 1_024,
             outbox: OutboxLimits { frames_max: 1_024, bytes_max: 256 << 10, legs_max: 16 },
             zones_max: 10_000,
             zones_per_player_max: 8,

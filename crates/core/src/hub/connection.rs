@@ -55,6 +55,8 @@ impl FrameKind {
     #[must_use]
     pub fn of(frame: &ClientFrame) -> Option<Self> {
         Some(match frame.frame.as_ref()? {
+            // The decoder lets none through.
+            client_frame::Frame::Packed(_) => return None,
             client_frame::Frame::Hello(_) => Self::Hello,
             client_frame::Frame::Up(_) => Self::Up,
             client_frame::Frame::Loose(_) => Self::Loose,

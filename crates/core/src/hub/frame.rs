@@ -97,7 +97,7 @@ impl Hub {
                 self.send(id, server_frame::Frame::Pong(Pong { nonce }));
             }
             Some(client_frame::Frame::Pong(Pong { nonce })) => self.pong(now, id, nonce),
-            None => {}
+            Some(client_frame::Frame::Packed(_)) | None => {}
         }
     }
 

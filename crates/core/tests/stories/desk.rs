@@ -253,7 +253,7 @@ impl Desk {
             match output {
                 HubOutput::Send { connection, frame } => self.deliver(connection, &frame),
                 HubOutput::Close { connection, code } => self.close(connection, code),
-                HubOutput::Pause { .. } => {}
+                HubOutput::Pause { .. } | HubOutput::Compress { .. } => {}
                 HubOutput::Bar { origin, wait } => self.barred.push((origin, wait)),
                 HubOutput::Verify { connection, public_key, text, signature } => {
                     let key = VerifyingKey::from_bytes(&public_key);

@@ -242,7 +242,12 @@ fn web_config(settings: &Settings, players: SocketAddr, tls: Option<Tls>) -> Web
 }
 
 fn hub_config(settings: &Settings, players: SocketAddr) -> HubConfig {
-    let mut config = HubConfig { anonymous: settings.dev, ..HubConfig::default() };
+    let mut config = HubConfig {
+        anonymous: settings.dev,
+        compression: settings.compression.enabled,
+        compression_bytes_min: settings.compression.bytes_min,
+        ..HubConfig::default()
+    };
     settings.guard.apply(&mut config);
     if let Some(names) = &settings.server_names {
         config.server_names.clone_from(names);

@@ -20,8 +20,8 @@ use rejoin::server::{
 use serde::{Deserialize, Deserializer};
 
 use self::directory::{DirectoryFile, DirectorySettings};
-use self::doors::{EncryptionFile, EnetFile, TcpFile, TlsFile};
-pub(crate) use self::doors::{EnetSettings, TcpSettings, TlsSettings};
+use self::doors::{CompressionFile, EncryptionFile, EnetFile, TcpFile, TlsFile};
+pub(crate) use self::doors::{CompressionSettings, EnetSettings, TcpSettings, TlsSettings};
 pub(crate) use self::guard::GuardMode;
 use self::guard::{GuardFile, GuardSettings};
 use self::identity::IdentityFile;
@@ -49,6 +49,9 @@ pub(crate) struct ServeArguments {
     /// For development: encrypt all doors of players with a certificate made at the start.
     #[arg(long, env = "REJOIN_TLS_DEV")]
     tls_dev: bool,
+    /// Compress long frames for clients that ask for it.
+    #[arg(long, env = "REJOIN_COMPRESSION")]
+    compression: bool,
     /// `open` gives addresses no rations: for tests and measurements that come from one machine.
     #[arg(long, env = "REJOIN_GUARD", value_name = "MODE")]
     guard: Option<GuardMode>,
@@ -112,6 +115,8 @@ struct File {
     enet: EnetFile,
     #[serde(default)]
     encryption: EncryptionFile,
+    #[serde(default)]
+    compression: CompressionFile,
     tls: Option<TlsFile>,
     #[serde(default)]
     guard: GuardFile,
@@ -221,6 +226,7 @@ pub(crate) struct Settings {
     pub(crate) tcp: Option<TcpSettings>,
     pub(crate) enet: EnetSettings,
     pub(crate) encryption: Encryption,
+    pub(crate) compression: CompressionSettings,
     pub(crate) tls: TlsSettings,
     pub(crate) guard: GuardSettings,
     pub(crate) identity: IdentityConfig,
@@ -269,6 +275,7 @@ impl ServeArguments {
                 .settings(self.enet_listen.as_deref(), file.encryption.settings())
                 .map_err(Failure::new)?,
             encryption: file.encryption.settings(),
+            compression: file.compression.settings(self.compression).map_err(Failure::new)?,
             tls: doors::tls(file.tls, self.tls_dev),
             guard: file.guard.settings(self.guard),
             identity: file.identity.config().map_err(Failure::new)?,
@@ -337,6 +344,7 @@ impl fmt::Display for Settings {
         directory::show(&self.directory, f)?;
         doors::show(self.tcp, &self.enet, &self.tls, f)?;
         doors::show_encryption(self.encryption, f)?;
+        self.compression.show(f)?;
         self.guard.show(f)?;
         identity::show(&self.identity, f)?;
         writeln!(f, "\n[admin]\nlisten = \"{}\"", self.admin_listen)?;
@@ -406,7 +414,22 @@ mod tests {
         assert_eq!(file.stop_within_s, Some(25));
         assert_eq!(file.directory.settings(None), Ok(settings.directory));
         assert_eq!(file.guard.settings(None), settings.guard);
+        assert_eq!(file.compression.settings(false), Ok(settings.compression));
         assert_eq!(file.identity.config(), Ok(settings.identity));
+    }
+
+    #[test]
+    fn compression_is_off_until_asked_for_and_has_bounds() {
+        let settings = |text: &str, asked| parse(text).expect("good").compression.settings(asked);
+        let off = CompressionSettings { enabled: false, bytes_min: 1_024 };
+        assert_eq!(settings("", false), Ok(off));
+        assert_eq!(settings("", true), Ok(CompressionSettings { enabled: true, ..off }));
+        let text = "[compression]\nenabled = true\nbytes_min = ";
+        for (bytes, is_good) in [(63, false), (64, true), (65_536, true), (65_537, false)] {
+            let read = settings(&format!("{text}{bytes}"), false);
+            assert_eq!(read.is_ok(), is_good, "{bytes}: {read:?}");
+            assert!(is_good || read.is_err_and(|error| error.contains("bytes_min")));
+        }
     }
 
     #[test]

@@ -8,6 +8,7 @@ mod house;
 mod player;
 
 mod ack_ahead;
+mod bomb;
 mod clock_jump;
 mod colliding_names;
 mod deaf_peers;

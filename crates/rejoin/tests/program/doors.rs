@@ -238,3 +238,50 @@ fn a_certificate_that_cannot_be_used_is_a_sentence_with_its_file() {
     let told = told(&output);
     assert!(told.contains("no-key.pem") && told.contains("certificate"), "{told}");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_asks_for_it_speaks_compressed_at_every_door() {
+    let doors = ["--tcp-listen", "127.0.0.1:0", "--enet-listen", "127.0.0.1:0", "--compression"];
+    let serving = Serving::start(&[&["--dev", "--memory"][..], &doors].concat());
+    let words = || serving.said.iter().flat_map(|line| line.split_whitespace());
+    let mut players = Vec::new();
+    for (start, asks) in [("ws://", true), ("tcp://", true), ("enet://", true), ("ws://", false)] {
+        let url = words().find(|word| word.starts_with(start)).expect("it says where");
+        let options = Options::new().compression(asks);
+        let (player, mut events) = Player::connect(url, options).await.expect("an address");
+        let told = until(&mut events, |event| matches!(event, Event::Connected { .. })).await;
+        let Event::Connected { capabilities, .. } = told else { unreachable!() };
+        assert_eq!(capabilities.is_empty(), !asks, "{start}");
+        player.join("relay", "square", true, "").await.expect("there is room");
+        until(&mut events, |event| matches!(event, Event::Joined { .. })).await;
+        players.push((player, events));
+    }
+    let sessions = ask(&serving, "/sessions");
+    assert_eq!(sessions.matches("\"compressed\":true").count(), 3, "{sessions}");
+    let figures = || {
+        let metrics = ask(&serving, "/metrics");
+        ["rejoin_bytes_received_total ", "rejoin_bytes_sent_total "].map(|name| {
+            let line = metrics.lines().find_map(|line| line.strip_prefix(name));
+            line.and_then(|count| count.parse::<u64>().ok()).expect("a count")
+        })
+    };
+    let before = figures();
+    let large = vec![7; 60_000];
+    for (player, _) in &players[..3] {
+        let answer = player.request(large.clone()).await.expect("an answer");
+        assert!(answer == large, "it comes back whole");
+    }
+    let after = figures();
+    let grown = [after[0] - before[0], after[1] - before[1]];
+    assert!(grown[0] < 60_000 && grown[1] < 60_000, "{grown:?}");
+    // What one says is heard by all the others, compressed or not, in order.
+    for number in 0..10_u8 {
+        players[0].0.send(vec![number; 20_000]).await.expect("there is room");
+    }
+    for (_, events) in &mut players[1..] {
+        for number in 0..10_u8 {
+            let heard = until(events, |event| matches!(event, Event::Message { .. })).await;
+            assert!(matches!(heard, Event::Message { payload } if payload == vec![number; 20_000]));
+        }
+    }
+}

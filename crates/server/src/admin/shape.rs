@@ -155,6 +155,7 @@ pub(crate) fn session(view: &SessionView) -> Value {
         "connection": connection,
         "zone": view.zone.map(place),
         "encrypted": view.flags.has(Flags::ENCRYPTION),
+        "compressed": view.flags.has(Flags::COMPRESSION),
         "serializer": match view.serializer {
             Serializer::Protobuf => "protobuf",
             Serializer::Json => "json",

@@ -21,8 +21,9 @@ use super::guest::{Guest, Seal};
 use super::{Encryption, EnetConfig};
 use crate::server::Server;
 
-/// Datagrams that are read in one turn; others have theirs in between.
-const TURN_MAX: usize = 512;
+/// Datagrams that are read in one turn; others have theirs in between, readers above all: so much of one
+/// peer fits into what may wait for its reader.
+const TURN_MAX: usize = 192;
 /// Peers without a cookie that may be on their way in at a time: each has a slot that somebody may have
 /// taken in another's name.
 const STRANGERS_MAX: usize = 256;
@@ -101,7 +102,7 @@ impl Door {
 
     fn count_strangers(&mut self) {
         if self.config.stock {
-            self.strangers = self.guests.values().filter(|guest| guest.is_stranger()).count();
+            self.strangers = self.guests.values().filter(|guest| guest.sieve.is_stranger()).count();
         }
     }
 
@@ -196,19 +197,19 @@ impl Door {
             if !self.admit(connect, from, false) {
                 return None;
             }
-            self.guests.get_mut(&from)?.came(bytes.len());
+            self.guests.get_mut(&from)?.sieve.came(bytes.len());
             return Some((0, bytes.len()));
         }
         let guest = self.guests.get_mut(&from).filter(|guest| guest.seal.is_none())?;
-        guest.came(bytes.len());
+        guest.sieve.came(bytes.len());
         self.look(&datagram, from)
     }
 
     fn look(&mut self, datagram: &Datagram<'_>, from: SocketAddr) -> Option<(usize, usize)> {
         let guest = self.guests.get_mut(&from)?;
-        let was_stranger = guest.is_stranger();
-        let look = guest.look(datagram, self.frame_bytes_max);
-        let is_known = was_stranger && !guest.is_stranger();
+        let was_stranger = guest.sieve.is_stranger();
+        let look = guest.sieve.look(datagram, self.frame_bytes_max);
+        let is_known = was_stranger && !guest.sieve.is_stranger();
         self.broken.extend(look.broken.map(|error| (from, error)));
         if is_known {
             self.count_strangers();
@@ -266,7 +267,7 @@ impl Socket for Door {
             if let Some(sealed) = seal.channel.seal(datagram) {
                 let _ = self.socket.try_send_to(&sealed, to);
             }
-        } else if guest.may_send(datagram) {
+        } else if guest.sieve.may_send(datagram) {
             let _ = self.socket.try_send_to(datagram, to);
         }
         Ok(datagram.len())

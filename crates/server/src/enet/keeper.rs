@@ -16,8 +16,9 @@ use tokio::net::UdpSocket;
 use tokio::sync::{Semaphore, mpsc, watch};
 
 use super::door::Door;
-use super::guest::Waiting;
 use super::line::{LineId, LineSink, LineSource, Order, ROOM_BYTES, farewell_number};
+use super::sieve::Waiting;
+use super::window::EARLY_BYTES_MAX;
 use crate::metrics::Transport;
 use crate::server::Server;
 use crate::transport::{self, Heard, Peer};
@@ -30,9 +31,6 @@ const SWEEP: Duration = Duration::from_secs(1);
 const ORDERS_MAX: usize = 1_024;
 /// Orders that are carried out in one turn.
 const ORDERS_PER_TURN: usize = 512;
-/// What ENet may keep of a peer's messages that cannot be delivered yet; one message more may begin. An
-/// honest peer has parts of two of the largest on their way, and what is refused costs it a timeout.
-const EARLY_BYTES_MAX: usize = 144 << 10;
 /// The largest datagram: what every network carries.
 const DATAGRAM_BYTES: u16 = 1_392;
 /// Without a sign of life ENet gives a peer up between these, a little before a heartbeat would.
@@ -99,7 +97,10 @@ impl Keeper {
         let mut host = Host::new(door, settings).map_err(|error| error.to_string())?;
         let largest = server.0.limits.server_frame_bytes(Encoding::Protobuf);
         let set = host.set_maximum_packet_size(largest);
-        let set = set.and_then(|()| host.set_maximum_waiting_data(EARLY_BYTES_MAX));
+        // More than is ever let in: ENet would refuse what all the rest waits for as well.
+        let heard_max = server.0.limits.client_frame_bytes(Encoding::Protobuf);
+        let early_max = EARLY_BYTES_MAX + 2 * heard_max;
+        let set = set.and_then(|()| host.set_maximum_waiting_data(early_max));
         set.and_then(|()| host.set_mtu(DATAGRAM_BYTES)).map_err(|error| error.to_string())?;
         let (order, orders) = mpsc::channel(ORDERS_MAX);
         let (end, ended) = mpsc::unbounded_channel();
@@ -197,7 +198,7 @@ impl Keeper {
             return self.host.peer_mut(PeerID(slot)).reset();
         };
         guest.is_connected = true;
-        let (waiting, place) = (guest.waiting.clone(), guest.place.take());
+        let (waiting, place) = (guest.sieve.waiting.clone(), guest.place.take());
         let is_encrypted = guest.seal.is_some();
         self.host.peer_mut(PeerID(slot)).set_timeout(TRIES, SILENCE_MS.0, SILENCE_MS.1);
         self.last += 1;
@@ -220,7 +221,7 @@ impl Keeper {
     fn received(&mut self, slot: usize, channel: u8, bytes: Bytes) {
         let Some(line) = self.lines.get(&slot) else { return };
         if let Some(guest) = self.host.socket_mut().guest(&line.address) {
-            guest.delivered(channel);
+            guest.sieve.delivered(channel);
         }
         line.waiting.add(bytes.len());
         // Who does not read any more is about to be let go.

@@ -8,7 +8,7 @@ use rejoin_wire::close;
 use rejoin_wire::v1::CloseCode;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
-use super::guest::Waiting;
+use super::sieve::Waiting;
 use crate::transport::{Gone, Heard, Sink, Source};
 
 /// What ENet may hold of one connection's outgoing bytes. One message may be longer and then has all

@@ -1,7 +1,9 @@
 //! Gets the keys of another service: one small document over HTTP. Encrypted, or from this machine;
 //! nothing else, for whoever could change the keys on their way could be anybody here.
 
+use std::fmt;
 use std::net::IpAddr;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,7 +16,8 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::rustls::crypto::aws_lc_rs;
-use tokio_rustls::rustls::pki_types::ServerName;
+use tokio_rustls::rustls::pki_types::pem::PemObject as _;
+use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
 /// How long all of it may take.
@@ -38,16 +41,56 @@ pub(super) fn allowed(url: &str) -> Result<Uri, String> {
     }
 }
 
+/// Whose certificates are believed where a document comes encrypted.
+#[derive(Clone)]
+pub(super) struct Trust(Arc<ClientConfig>);
+
+impl fmt::Debug for Trust {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Trust(..)")
+    }
+}
+
+impl Trust {
+    /// Those that everybody believes; or those of a file and nobody else.
+    ///
+    /// # Errors
+    /// The file cannot be used: which, and why.
+    pub(super) fn new(file: Option<&Path>) -> Result<Self, String> {
+        let roots = match file {
+            None => RootCertStore::from_iter(webpki_roots::TLS_SERVER_ROOTS.iter().cloned()),
+            Some(file) => roots(file).map_err(|why| format!("{}: {why}", file.display()))?,
+        };
+        let provider = Arc::new(aws_lc_rs::default_provider());
+        let config = ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .map_err(|error| error.to_string())?
+            .with_root_certificates(roots)
+            .with_no_client_auth();
+        Ok(Self(Arc::new(config)))
+    }
+}
+
+fn roots(file: &Path) -> Result<RootCertStore, String> {
+    let mut roots = RootCertStore::empty();
+    let certificates = CertificateDer::pem_file_iter(file).map_err(|error| error.to_string())?;
+    for certificate in certificates {
+        let certificate = certificate.map_err(|error| error.to_string())?;
+        roots.add(certificate).map_err(|error| error.to_string())?;
+    }
+    if roots.is_empty() { Err("there is no certificate in it".to_owned()) } else { Ok(roots) }
+}
+
 /// Gets a document.
 ///
 /// # Errors
 /// Why there is none.
-pub(super) async fn get(uri: &Uri) -> Result<Bytes, String> {
-    let got = tokio::time::timeout(DEADLINE, connect_and_get(uri)).await;
+pub(super) async fn get(uri: &Uri, trust: &Trust) -> Result<Bytes, String> {
+    let got = tokio::time::timeout(DEADLINE, connect_and_get(uri, trust)).await;
     got.unwrap_or_else(|_| Err("no answer in time".to_owned()))
 }
 
-async fn connect_and_get(uri: &Uri) -> Result<Bytes, String> {
+async fn connect_and_get(uri: &Uri, trust: &Trust) -> Result<Bytes, String> {
     let text = |error: &dyn std::error::Error| error.to_string();
     let host = uri.host().ok_or("it names no server")?;
     let bare = host.trim_start_matches('[').trim_end_matches(']');
@@ -57,15 +100,8 @@ async fn connect_and_get(uri: &Uri) -> Result<Bytes, String> {
     if !is_encrypted {
         return ask(stream, uri).await;
     }
-    let roots = RootCertStore::from_iter(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
-    let provider = Arc::new(aws_lc_rs::default_provider());
-    let config = ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .map_err(|error| text(&error))?
-        .with_root_certificates(roots)
-        .with_no_client_auth();
     let name = ServerName::try_from(bare.to_owned()).map_err(|error| text(&error))?;
-    let tls = TlsConnector::from(Arc::new(config)).connect(name, stream).await;
+    let tls = TlsConnector::from(trust.0.clone()).connect(name, stream).await;
     ask(tls.map_err(|error| text(&error))?, uri).await
 }
 

@@ -11,22 +11,22 @@ use jsonwebtoken::jwk::{AlgorithmParameters, Jwk, JwkSet, PublicKeyUse};
 use jsonwebtoken::{Algorithm, DecodingKey};
 use tokio::sync::Mutex;
 
-use super::fetch;
+use super::fetch::{self, Trust};
 
 /// Keys of a set; more make it unreadable.
 const KEYS_MAX: usize = 64;
 /// A file is read up to here.
 const FILE_BYTES_MAX: u64 = 64 << 10;
-/// Between two attempts to get them.
+/// Between two attempts to get them: an issuer is asked no more often, whatever tokens say.
 const REST: Duration = Duration::from_secs(30);
 /// Keys that could not be got again for so long are not believed any more.
 const AGE_MAX: Duration = Duration::from_secs(24 * 3_600);
 
 /// Where they come from.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, Debug)]
 pub(super) enum Source {
     File(PathBuf),
-    Url(Uri),
+    Url(Uri, Trust),
 }
 
 /// One key.
@@ -48,6 +48,8 @@ struct Held {
 pub(super) struct Keys {
     source: Source,
     refresh: Duration,
+    /// Between two attempts to get them.
+    rest: Duration,
     held: RwLock<Held>,
     /// When it was last tried; whoever has this tries.
     tried_at: Mutex<Option<Instant>>,
@@ -55,7 +57,11 @@ pub(super) struct Keys {
 
 impl Keys {
     pub(super) fn new(source: Source, refresh: Duration) -> Self {
-        Self { source, refresh, held: RwLock::default(), tried_at: Mutex::new(None) }
+        Self::with_rest(source, refresh, REST)
+    }
+
+    fn with_rest(source: Source, refresh: Duration, rest: Duration) -> Self {
+        Self { source, refresh, rest, held: RwLock::default(), tried_at: Mutex::new(None) }
     }
 
     /// Reads a file at the start, so that a wrong one is told at once.
@@ -93,13 +99,13 @@ impl Keys {
     /// One at a time, and not too often.
     async fn get_again(&self) {
         let mut tried_at = self.tried_at.lock().await;
-        if tried_at.is_some_and(|at| at.elapsed() < REST) {
+        if tried_at.is_some_and(|at| at.elapsed() < self.rest) {
             return;
         }
         *tried_at = Some(Instant::now());
         let got = match &self.source {
             Source::File(path) => read(path),
-            Source::Url(uri) => fetch::get(uri).await.and_then(|text| parse(&text)),
+            Source::Url(uri, trust) => fetch::get(uri, trust).await.and_then(|text| parse(&text)),
         };
         match got {
             Ok(keys) => self.hold(keys),
@@ -161,3 +167,6 @@ fn usable(jwk: &Jwk) -> Option<Key> {
     let key = DecodingKey::from_jwk(jwk).ok()?;
     Some(Key { id: common.key_id.clone(), algorithm, key })
 }
+
+#[cfg(test)]
+mod tests;

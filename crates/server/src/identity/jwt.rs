@@ -10,7 +10,7 @@ use jsonwebtoken::{Algorithm, Validation, decode, decode_header};
 use rejoin_core::account::SUBJECT_BYTES_MAX;
 use serde::Deserialize;
 
-use super::fetch;
+use super::fetch::{self, Trust};
 use super::jwks::{Keys, Source};
 
 /// The algorithms there are to choose from.
@@ -44,6 +44,9 @@ pub struct JwtConfig {
     pub audience: Vec<String>,
     /// The issuer's keys.
     pub keys: KeySource,
+    /// Certificates, in a PEM file, that the issuer's must lead to where its keys come by `https`. None:
+    /// those that browsers believe.
+    pub roots: Option<PathBuf>,
     /// What they may be signed with.
     pub algorithms: Vec<String>,
     /// How far clocks may differ.
@@ -62,6 +65,7 @@ impl JwtConfig {
             issuer: issuer.to_owned(),
             audience: vec![audience.to_owned()],
             keys,
+            roots: None,
             algorithms: ["RS256", "ES256", "EdDSA"].map(str::to_owned).to_vec(),
             skew: Duration::from_secs(60),
             refresh: Duration::from_secs(600),
@@ -105,7 +109,10 @@ impl Jwt {
         }
         let source = match &config.keys {
             KeySource::File(path) => Source::File(path.clone()),
-            KeySource::Url(url) => Source::Url(fetch::allowed(url).map_err(JwtError)?),
+            KeySource::Url(url) => {
+                let trust = Trust::new(config.roots.as_deref()).map_err(JwtError)?;
+                Source::Url(fetch::allowed(url).map_err(JwtError)?, trust)
+            }
         };
         let keys = Keys::new(source, config.refresh);
         keys.read_file().map_err(JwtError)?;

@@ -224,6 +224,16 @@ struct Tally {
     banned: AtomicUsize,
     gone: AtomicUsize,
     slipped: AtomicUsize,
+    asked: AtomicUsize,
+}
+
+impl Tally {
+    /// Resumes that were asked for and have no answer yet.
+    fn in_flight(&self) -> usize {
+        let answered = [&self.welcomed, &self.overtaken, &self.banned, &self.gone];
+        let answered: usize = answered.into_iter().map(|one| one.load(Ordering::SeqCst)).sum();
+        self.asked.load(Ordering::SeqCst).saturating_sub(answered)
+    }
 }
 
 /// Must show: a ban racing 1,000 resumes, and none slips through.
@@ -239,15 +249,19 @@ async fn a_ban_races_a_thousand_resumes_and_none_slips_through() {
         "epoch": first.welcome["epoch"], "cold": true,
     }}));
     let (tally, is_banned) = (Arc::new(Tally::default()), Arc::new(AtomicBool::new(false)));
-    let go = Arc::new(tokio::sync::Barrier::new(RESUMES + 1));
+    // One half goes first, and its resumes are under way when the ban is; the other half goes when
+    // the ban does. So resumes overlap with it on both sides, however fast either is.
+    let gates = [RESUMES / 2 + 1, RESUMES - RESUMES / 2 + 1].map(tokio::sync::Barrier::new);
+    let gates = Arc::new(gates);
     let racers: Vec<_> = (0..RESUMES)
-        .map(|_| {
-            let (running, resume, go) = (running.clone(), resume.clone(), go.clone());
+        .map(|racer| {
+            let (running, resume, gates) = (running.clone(), resume.clone(), gates.clone());
             let (tally, is_banned) = (tally.clone(), is_banned.clone());
             tokio::spawn(async move {
                 let mut client = running.dial().await;
                 client.hear("challenge").await;
-                go.wait().await;
+                gates[racer % 2].wait().await;
+                tally.asked.fetch_add(1, Ordering::SeqCst);
                 // Asked after the ban was told to be done: whoever is welcomed then has slipped.
                 let is_late = is_banned.load(Ordering::SeqCst);
                 client.say(resume).await;
@@ -255,19 +269,22 @@ async fn a_ban_races_a_thousand_resumes_and_none_slips_through() {
             })
         })
         .collect();
-    go.wait().await;
+    gates[0].wait().await;
     let seen = || tally.welcomed.load(Ordering::SeqCst) + tally.overtaken.load(Ordering::SeqCst);
     while seen() == 0 {
         tokio::task::yield_now().await;
     }
     let ban = PlayerCommand::Ban(whom("mallory"), WallTime(u64::MAX), "cheated".to_owned());
-    running.server.order_player(ban).await.expect("banned");
+    let (before, under_way) = (seen(), tally.in_flight());
+    let (banned, _) = tokio::join!(running.server.order_player(ban), gates[1].wait());
+    banned.expect("banned");
     is_banned.store(true, Ordering::SeqCst);
     let sessions = running.server.sessions().await.expect("it runs");
     assert!(sessions.is_empty(), "no session is left when the ban is told: {sessions:?}");
     for racer in racers {
         tokio::time::timeout(Duration::from_secs(60), racer).await.expect("in time").expect("ends");
     }
+    let refused = tally.banned.load(Ordering::SeqCst) + tally.gone.load(Ordering::SeqCst);
     // And whoever comes after.
     for _ in 0..10 {
         let mut client = running.dial().await;
@@ -287,7 +304,10 @@ async fn a_ban_races_a_thousand_resumes_and_none_slips_through() {
     );
     assert_eq!(welcomed + overtaken + banned + gone, RESUMES + 10);
     assert_eq!(count(&tally.slipped), 0);
-    assert!(welcomed + overtaken > 0 && banned + gone > 0, "it was a race");
+    println!(
+        "{before} let in and {under_way} under way when the ban came, {refused} racers refused"
+    );
+    assert!(before > 0 && under_way > 0 && refused > 0, "it was a race");
     until("every connection is closed", async || running.server.connection_count() == 0).await;
     assert!(running.server.sessions().await.expect("it runs").is_empty());
 }

@@ -5,9 +5,15 @@ use std::time::Duration;
 use bytes::Bytes;
 use rejoin_core::event::EndCause;
 use rejoin_core::hub::HubConfig;
+use rejoin_server::QueueLimits;
 use rejoin_wire::v1::{CloseCode, client_frame, down, server_frame, up};
 use rejoin_wire::{Encoding, Limits};
 
+pub(crate) use crate::compressed::{
+    a_compressed_frame_that_was_not_agreed_on_is_out_of_state,
+    frames_are_compressed_for_those_who_agreed_and_for_nobody_else,
+    what_is_inflated_ends_at_the_limit_and_harms_nobody_else,
+};
 use crate::dial::{Line, Transport};
 use crate::speaker::{House, PATIENCE, plain, wide};
 
@@ -160,6 +166,32 @@ pub(crate) async fn a_greedy_sender_is_slowed_down_and_loses_nothing(
         ann.assert_plays().await;
     }
     assert!(since.elapsed() > Duration::from_millis(900), "{:?}", since.elapsed());
+    drop((ann, bob));
+    house.server.stop().await;
+}
+
+pub(crate) async fn megabytes_at_once_flow_whole_and_in_order(of: impl Transport, in_: Encoding) {
+    const ROUNDS: u8 = 84;
+    let roomy = QueueLimits { frames_max: 1_024, bytes_max: 16 << 20 };
+    let house = House::start(of, in_, wide().queue_limits(roomy)).await;
+    let mut bob = house.member("square").await;
+    let mut ann = house.member("square").await;
+    let since = tokio::time::Instant::now();
+    let saying = async {
+        for round in 0..ROUNDS {
+            ann.tell(vec![round; 48_000], false).await;
+        }
+    };
+    let hearing = async {
+        for round in 0..ROUNDS {
+            let down::Body::Message(message) = bob.hear_down().await else { panic!("a message") };
+            assert_eq!(message.payload, vec![round; 48_000], "{round}");
+        }
+    };
+    tokio::join!(saying, hearing);
+    println!("4 MB there and on to another took {:?}", since.elapsed());
+    ann.assert_plays().await;
+    bob.assert_plays().await;
     drop((ann, bob));
     house.server.stop().await;
 }

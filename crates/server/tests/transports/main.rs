@@ -3,9 +3,11 @@
 //! implementation of [`dial::Transport`] and a line here.
 
 mod cases;
+mod compressed;
 mod datagrams;
 mod dial;
 mod hop;
+mod required;
 mod speaker;
 
 /// Runs every case on a transport.
@@ -39,16 +41,14 @@ for_every_transport! {
     garbage_is_malformed_and_harms_nobody_else,
     a_stranger_has_less_room_than_a_guest,
     nothing_said_is_closed_by_the_handshake_deadline,
+    who_never_reads_is_let_go_as_too_slow,
     who_reads_late_still_hears_everything,
     a_greedy_sender_is_slowed_down_and_loses_nothing,
+    megabytes_at_once_flow_whole_and_in_order,
     the_code_of_every_ending_reaches_the_peer,
     whoever_vanishes_leaves_nothing_but_a_held_session,
     a_stop_tells_everybody_whatever_they_are_doing,
-}
-
-/// By ENet it is ENet that gives such a peer up, after 5 to 10 s, unless our own bound comes first.
-mod streams {
-    contract!(websocket, crate::dial::Web, who_never_reads_is_let_go_as_too_slow,);
-    contract!(tcp, crate::dial::Stream, who_never_reads_is_let_go_as_too_slow,);
-    contract!(local, crate::dial::InProcess, who_never_reads_is_let_go_as_too_slow,);
+    frames_are_compressed_for_those_who_agreed_and_for_nobody_else,
+    what_is_inflated_ends_at_the_limit_and_harms_nobody_else,
+    a_compressed_frame_that_was_not_agreed_on_is_out_of_state,
 }

@@ -13,7 +13,7 @@ use rejoin_wire::v1::{
     Anonymous, ClientFrame, CloseCode, Farewell, Hello, Join, Login, Message, Up, client_frame,
     down, hello, login, server_frame, up,
 };
-use rejoin_wire::{Encoding, Limits, decode_server, encode_client};
+use rejoin_wire::{DEFLATE, Encoding, Limits, decode_server, encode_client, unpack_server};
 use tokio::sync::broadcast;
 
 use crate::dial::{Door, Line, Transport};
@@ -68,7 +68,7 @@ impl<T: Transport> House<T> {
 
     pub(crate) async fn dial(&self) -> Speaker<T::Line> {
         let line = self.door.dial(self.encoding).await;
-        Speaker { line, encoding: self.encoding, number: 0, session: SessionId(0) }
+        Speaker::on(line, self.encoding, 0)
     }
 
     /// A client that has been challenged.
@@ -81,21 +81,25 @@ impl<T: Transport> House<T> {
 
     /// A client that has logged in.
     pub(crate) async fn guest(&self) -> Speaker<T::Line> {
-        let mut speaker = self.stranger().await;
-        speaker.say(speaker.hello()).await;
-        let server_frame::Frame::Welcome(welcome) = speaker.hear().await.expect("a welcome") else {
-            panic!("no welcome");
-        };
-        speaker.session = SessionId(welcome.session);
-        speaker
+        let speaker = self.stranger().await;
+        let hello = speaker.hello();
+        speaker.logged_in(hello).await
+    }
+
+    /// The same, and it has asked for compressed frames.
+    pub(crate) async fn asking_guest(&self) -> Speaker<T::Line> {
+        let speaker = self.stranger().await;
+        let mut hello = speaker.hello();
+        if let client_frame::Frame::Hello(hello) = &mut hello {
+            hello.capabilities = vec!["voice".to_owned(), DEFLATE.to_owned()];
+        }
+        speaker.logged_in(hello).await
     }
 
     /// A client in the relay zone of this name.
     pub(crate) async fn member(&self, zone: &str) -> Speaker<T::Line> {
         let mut speaker = self.guest().await;
-        speaker.join(zone).await;
-        let joined = speaker.hear_down().await;
-        assert!(matches!(joined, down::Body::Joined(_)), "{joined:?}");
+        speaker.enter(zone).await;
         speaker
     }
 
@@ -126,18 +130,47 @@ impl<T: Transport> House<T> {
 impl<L> Speaker<L> {
     /// Somebody at the end of a line that was dialled by hand, whose next number follows this one.
     pub(crate) fn on(line: L, encoding: Encoding, number: u64) -> Self {
-        Self { line, encoding, number, session: SessionId(0) }
+        Self {
+            line,
+            encoding,
+            number,
+            session: SessionId(0),
+            is_compressed: false,
+            last_bytes: Bytes::new(),
+        }
     }
 }
 
 pub(crate) struct Speaker<L> {
     pub(crate) line: L,
     pub(crate) session: SessionId,
+    /// The server has agreed to compressed frames.
+    pub(crate) is_compressed: bool,
+    /// What came last, as it came.
+    pub(crate) last_bytes: Bytes,
     encoding: Encoding,
     number: u64,
 }
 
 impl<L: Line> Speaker<L> {
+    async fn logged_in(mut self, hello: client_frame::Frame) -> Self {
+        self.say(hello).await;
+        let server_frame::Frame::Welcome(welcome) = self.hear().await.expect("a welcome") else {
+            panic!("no welcome");
+        };
+        self.session = SessionId(welcome.session);
+        self.is_compressed = welcome.capabilities == [DEFLATE];
+        assert!(self.is_compressed || welcome.capabilities.is_empty(), "nothing else is taken");
+        self
+    }
+
+    /// Joins the relay zone of this name.
+    pub(crate) async fn enter(&mut self, zone: &str) {
+        self.join(zone).await;
+        let joined = self.hear_down().await;
+        assert!(matches!(joined, down::Body::Joined(_)), "{joined:?}");
+    }
+
     pub(crate) fn hello(&self) -> client_frame::Frame {
         let identity = Some(login::Identity::Anonymous(Anonymous {}));
         client_frame::Frame::Hello(Hello {
@@ -207,7 +240,11 @@ impl<L: Line> Speaker<L> {
     pub(crate) async fn hear(&mut self) -> Result<server_frame::Frame, Option<CloseCode>> {
         loop {
             let heard = tokio::time::timeout(PATIENCE, self.line.recv()).await;
-            let bytes = heard.expect("the server says something in time")?;
+            self.last_bytes = heard.expect("the server says something in time")?;
+            let mut bytes = self.last_bytes.clone();
+            if self.is_compressed {
+                bytes = unpack_server(bytes, &Limits::DEFAULT).expect("a frame or a packed one");
+            }
             let frame = decode_server(self.encoding, bytes, &Limits::DEFAULT);
             match frame.expect("one message is one frame").frame.expect("not empty") {
                 server_frame::Frame::Applied(_)

@@ -690,6 +690,11 @@ impl serde::Serialize for ClientFrame {
                 client_frame::Frame::Pong(v) => {
                     struct_ser.serialize_field("pong", v)?;
                 }
+                client_frame::Frame::Packed(v) => {
+                    #[allow(clippy::needless_borrow)]
+                    #[allow(clippy::needless_borrows_for_generic_args)]
+                    struct_ser.serialize_field("packed", pbjson::private::base64::encode(&v).as_str())?;
+                }
             }
         }
         struct_ser.end()
@@ -708,6 +713,7 @@ impl<'de> serde::Deserialize<'de> for ClientFrame {
             "ack",
             "ping",
             "pong",
+            "packed",
         ];
 
         #[allow(clippy::enum_variant_names)]
@@ -718,6 +724,7 @@ impl<'de> serde::Deserialize<'de> for ClientFrame {
             Ack,
             Ping,
             Pong,
+            Packed,
             __SkipField__,
         }
         impl<'de> serde::Deserialize<'de> for GeneratedField {
@@ -746,6 +753,7 @@ impl<'de> serde::Deserialize<'de> for ClientFrame {
                             "ack" => Ok(GeneratedField::Ack),
                             "ping" => Ok(GeneratedField::Ping),
                             "pong" => Ok(GeneratedField::Pong),
+                            "packed" => Ok(GeneratedField::Packed),
                             _ => Ok(GeneratedField::__SkipField__),
                         }
                     }
@@ -809,6 +817,12 @@ impl<'de> serde::Deserialize<'de> for ClientFrame {
                             }
                             frame__ = map_.next_value::<::std::option::Option<_>>()?.map(client_frame::Frame::Pong)
 ;
+                        }
+                        GeneratedField::Packed => {
+                            if frame__.is_some() {
+                                return Err(serde::de::Error::duplicate_field("packed"));
+                            }
+                            frame__ = map_.next_value::<::std::option::Option<::pbjson::private::BytesDeserialize<_>>>()?.map(|x| client_frame::Frame::Packed(x.0));
                         }
                         GeneratedField::__SkipField__ => {
                             let _ = map_.next_value::<serde::de::IgnoredAny>()?;
@@ -4694,6 +4708,11 @@ impl serde::Serialize for ServerFrame {
                 server_frame::Frame::Farewell(v) => {
                     struct_ser.serialize_field("farewell", v)?;
                 }
+                server_frame::Frame::Packed(v) => {
+                    #[allow(clippy::needless_borrow)]
+                    #[allow(clippy::needless_borrows_for_generic_args)]
+                    struct_ser.serialize_field("packed", pbjson::private::base64::encode(&v).as_str())?;
+                }
             }
         }
         struct_ser.end()
@@ -4717,6 +4736,7 @@ impl<'de> serde::Deserialize<'de> for ServerFrame {
             "resync",
             "notice",
             "farewell",
+            "packed",
         ];
 
         #[allow(clippy::enum_variant_names)]
@@ -4732,6 +4752,7 @@ impl<'de> serde::Deserialize<'de> for ServerFrame {
             Resync,
             Notice,
             Farewell,
+            Packed,
             __SkipField__,
         }
         impl<'de> serde::Deserialize<'de> for GeneratedField {
@@ -4765,6 +4786,7 @@ impl<'de> serde::Deserialize<'de> for ServerFrame {
                             "resync" => Ok(GeneratedField::Resync),
                             "notice" => Ok(GeneratedField::Notice),
                             "farewell" => Ok(GeneratedField::Farewell),
+                            "packed" => Ok(GeneratedField::Packed),
                             _ => Ok(GeneratedField::__SkipField__),
                         }
                     }
@@ -4863,6 +4885,12 @@ impl<'de> serde::Deserialize<'de> for ServerFrame {
                             }
                             frame__ = map_.next_value::<::std::option::Option<_>>()?.map(server_frame::Frame::Farewell)
 ;
+                        }
+                        GeneratedField::Packed => {
+                            if frame__.is_some() {
+                                return Err(serde::de::Error::duplicate_field("packed"));
+                            }
+                            frame__ = map_.next_value::<::std::option::Option<::pbjson::private::BytesDeserialize<_>>>()?.map(|x| server_frame::Frame::Packed(x.0));
                         }
                         GeneratedField::__SkipField__ => {
                             let _ = map_.next_value::<serde::de::IgnoredAny>()?;

@@ -69,3 +69,18 @@ fn debug_shows_no_payload() {
     let farewell = ServerFrame { frame: Some(server_frame::Frame::Farewell(Farewell::default())) };
     assert!(!SharedFrame::from(&farewell).is_empty());
 }
+
+#[test]
+fn a_broadcast_is_compressed_once_for_all() {
+    let payload = Bytes::from(vec![7; 5_000]);
+    let message = Message { payload, ..Default::default() };
+    let down = Down { seq: 3, body: Some(down::Body::Message(message)) };
+    let shared = SharedFrame::new(&ServerFrame { frame: Some(server_frame::Frame::Down(down)) });
+    let first = shared.packed(1_024);
+    assert!(first.len() < 200);
+    assert_eq!(first.as_ptr(), shared.clone().packed(1_024).as_ptr());
+    assert_eq!(shared.packed(6_000).as_ptr(), shared.protobuf().as_ptr(), "it is too short");
+    let farewell = ServerFrame { frame: Some(server_frame::Frame::Farewell(Farewell::default())) };
+    let shared = SharedFrame::new(&farewell);
+    assert_eq!(shared.packed(0).as_ptr(), shared.protobuf().as_ptr());
+}

@@ -74,6 +74,7 @@ fn client_texts() -> Vec<(&'static str, String, &'static str)> {
         ("seq_missing", r#"{"up":{"part":{}}}"#, "zero_seq"),
         ("hello_without_purpose", r#"{"hello":{"version":1}}"#, "empty"),
         ("token_too_short", r#"{"hello":{"resume":{"token":"AAEC"}}}"#, "wrong_length"),
+        ("packed_without_agreement", r#"{"packed":"AAEC"}"#, "not_agreed"),
     ];
     let mut all: Vec<_> =
         raw.into_iter().map(|(name, text, kind)| (name, text.to_owned(), kind)).collect();
@@ -138,6 +139,7 @@ fn client_frames() -> Vec<(&'static str, Client, &'static str)> {
         ("zone_kind_too_long", join(65, 1), "too_large"),
         ("zone_name_too_long", join(1, 129), "too_large"),
         ("ticket_too_long", up(1, Some(up::Body::Join(ticket))), "too_large"),
+        ("packed_without_agreement", Client::Packed(zeroes(9)), "not_agreed"),
     ]
 }
 
@@ -156,6 +158,7 @@ fn server_frames() -> Vec<(&'static str, server_frame::Frame, &'static str)> {
     let farewell = Farewell { text: words(513), ..Default::default() };
     let message = Some(down::Body::Message(Message::default()));
     vec![
+        ("packed_by_a_server_without_agreement", Frame::Packed(zeroes(9)), "not_agreed"),
         ("challenge_nonce_too_short", Frame::Challenge(challenge), "wrong_length"),
         ("welcome_player_missing", welcome(0, 32, 0), "wrong_length"),
         ("welcome_token_missing", welcome(16, 0, 0), "wrong_length"),

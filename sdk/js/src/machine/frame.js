@@ -30,6 +30,16 @@ export function received(machine, now, data) {
 }
 
 /**
+ * What came never became the bytes of a frame.
+ * @param {Machine} machine
+ * @param {number} now
+ * @param {DecodeError} error
+ */
+export function garbled(machine, now, error) {
+  if (machine.hasTransport()) violated(machine, now, Violation.undecodable(error));
+}
+
+/**
  * @param {Machine} machine
  * @param {number} now
  * @param {any} frame

@@ -273,6 +273,7 @@ fn spoken(frame: &ServerFrame) -> Option<String> {
         }
         Frame::Notice(notice) => format!("notice {:?}", notice.code()),
         Frame::Farewell(farewell) => format!("farewell {:?}", farewell.code()),
+        Frame::Packed(_) => "packed".to_owned(),
         Frame::Down(down) => match down.body.as_ref()? {
             down::Body::Message(said) if said.cleared => format!("cleared {}", said.key),
             down::Body::Message(said) if !said.key.is_empty() => {

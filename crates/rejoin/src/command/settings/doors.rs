@@ -1,10 +1,11 @@
-//! The tables `[tcp]`, `[enet]` and `[tls]`: doors for byte streams and for datagrams, and what encrypts
-//! the doors.
+//! The tables `[tcp]`, `[enet]`, `[tls]`, `[encryption]` and `[compression]`: doors for byte streams and
+//! for datagrams, and what is done to the bytes on their way.
 
 use std::fmt;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use rejoin::hub::HubConfig;
 use rejoin::server::{Encryption, EnetConfig};
 use serde::Deserialize;
 
@@ -106,6 +107,47 @@ pub(super) fn show_encryption(policy: Encryption, f: &mut fmt::Formatter<'_>) ->
         Encryption::Required => "required",
     };
     writeln!(f, "\n[encryption]\npolicy = {policy:?}")
+}
+
+/// Whether long frames are compressed for clients that ask for it.
+#[derive(Deserialize, Clone, PartialEq, Debug, Default)]
+#[serde(deny_unknown_fields)]
+pub(super) struct CompressionFile {
+    enabled: Option<bool>,
+    bytes_min: Option<u32>,
+}
+
+/// The same, decided.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct CompressionSettings {
+    pub(crate) enabled: bool,
+    pub(crate) bytes_min: u32,
+}
+
+/// Below the first nothing is gained; above the second nothing is left that a client could send.
+const COMPRESSION_BYTES: std::ops::RangeInclusive<u32> = 64..=65_536;
+
+impl CompressionFile {
+    pub(super) fn settings(&self, asked: bool) -> Result<CompressionSettings, String> {
+        let default = HubConfig::default();
+        let enabled = asked || self.enabled.unwrap_or(default.compression);
+        let bytes_min = self.bytes_min.unwrap_or(default.compression_bytes_min);
+        if !COMPRESSION_BYTES.contains(&bytes_min) {
+            return Err(format!(
+                "[compression] bytes_min is {bytes_min}: it must be {} to {}",
+                COMPRESSION_BYTES.start(),
+                COMPRESSION_BYTES.end()
+            ));
+        }
+        Ok(CompressionSettings { enabled, bytes_min })
+    }
+}
+
+impl CompressionSettings {
+    pub(super) fn show(self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { enabled, bytes_min } = self;
+        writeln!(f, "\n[compression]\nenabled = {enabled}\nbytes_min = {bytes_min}")
+    }
 }
 
 impl EnetFile {

@@ -34,6 +34,7 @@ struct JwtFile {
     audience: Vec<String>,
     jwks_file: Option<PathBuf>,
     jwks_url: Option<String>,
+    jwks_roots: Option<PathBuf>,
     algorithms: Option<Vec<String>>,
     skew_s: Option<u64>,
     refresh_s: Option<u64>,
@@ -82,6 +83,7 @@ impl JwtFile {
         };
         let mut config = JwtConfig::new(&self.issuer, "", keys);
         config.audience.clone_from(&self.audience);
+        config.roots.clone_from(&self.jwks_roots);
         if let Some(algorithms) = &self.algorithms {
             config.algorithms.clone_from(algorithms);
         }
@@ -107,6 +109,9 @@ pub(super) fn show(config: &IdentityConfig, f: &mut fmt::Formatter<'_>) -> fmt::
         KeySource::File(file) => writeln!(f, "jwks_file = {:?}", file.display().to_string())?,
         KeySource::Url(url) => writeln!(f, "jwks_url = {url:?}")?,
     }
+    if let Some(roots) = &jwt.roots {
+        writeln!(f, "jwks_roots = {:?}", roots.display().to_string())?;
+    }
     writeln!(f, "algorithms = {:?}\nskew_s = {}", jwt.algorithms, jwt.skew.as_secs())?;
     writeln!(f, "refresh_s = {}\ncreate = {}", jwt.refresh.as_secs(), jwt.create)
 }
@@ -128,6 +133,7 @@ mod tests {
             issuer = "https://id.example"
             audience = ["game"]
             jwks_url = "https://id.example/keys"
+            jwks_roots = "/etc/rejoin/issuer.pem"
             algorithms = ["ES256"]
         "#;
         let config_ = config(text).expect("good");
