@@ -41,6 +41,7 @@ type Example = (&'static str, &'static str);
 
 const CORE: Example = ("rejoin-core", "measure");
 const SEAL: Example = ("rejoin-seal", "sealing");
+const COMPRESSION: Example = ("rejoin-wire", "compression");
 
 #[derive(Clone, Copy)]
 enum Tool {
@@ -137,6 +138,22 @@ const COUNTED: &[Counted] = &[
         tool: Tool::Callgrind,
         before: "greet",
         sizes: (50, 100),
+        after: &[],
+    },
+    Counted {
+        what: "message of 1 KiB of JSON compressed: instructions",
+        example: COMPRESSION,
+        tool: Tool::Callgrind,
+        before: "pack",
+        sizes: (500, 1_000),
+        after: &[],
+    },
+    Counted {
+        what: "message of 1 KiB of JSON compressed and inflated: instructions",
+        example: COMPRESSION,
+        tool: Tool::Callgrind,
+        before: "unpack",
+        sizes: (500, 1_000),
         after: &[],
     },
 ];

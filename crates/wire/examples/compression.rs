@@ -1,5 +1,6 @@
 //! What compression saves and costs: `cargo run -p rejoin-wire --example compression`. Three kinds of
 //! message in three sizes; times are of the best of many rounds, packing and unpacking one frame.
+//! With `pack N` or `unpack N` one message of 1 KiB so often, for `cargo xtask measure` to count.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -10,6 +11,26 @@ use rejoin_wire::{Limits, SharedFrame, unpack_server};
 const ROUNDS: u32 = 200;
 
 fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match (arguments.first().map(String::as_str), arguments.get(1).map(|times| times.parse())) {
+        (Some("pack"), Some(Ok(times))) => repeat(times, false),
+        (Some("unpack"), Some(Ok(times))) => repeat(times, true),
+        _ => table(),
+    }
+}
+
+/// Packs a message of 1 KiB so often, and unpacks it if so told.
+fn repeat(times: usize, unpacks: bool) {
+    let plain = frame(json(1_024)).protobuf().clone();
+    for _ in 0..times {
+        let packed = SharedFrame::from_encoded(plain.clone()).packed(1);
+        if unpacks {
+            assert!(unpack_server(black_box(packed), &Limits::DEFAULT).is_ok());
+        }
+    }
+}
+
+fn table() {
     println!("| message | bytes | compressed | to | packing | unpacking |");
     println!("|---|---|---|---|---|---|");
     for (name, payload_of) in
