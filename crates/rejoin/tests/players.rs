@@ -181,3 +181,70 @@ fn what_is_wrong_is_a_sentence_and_exit_code_one() {
     assert_eq!(done(&data, &["list"], "").as_array().map(Vec::len), Some(1), "nothing half done");
     std::fs::remove_dir_all(data).expect("it was ours");
 }
+
+/// A new API key of this role: the key, and what the server is told of it.
+fn api_key(role: &str) -> (String, String) {
+    let made = Command::new(PROGRAM).args(["key", "new", "--role", role]).output().expect("runs");
+    let text = String::from_utf8(made.stdout).expect("text");
+    let key = text.lines().filter_map(|line| line.strip_prefix("#   ")).next().expect("a key");
+    let told = text.split("REJOIN_DIRECTORY_KEYS=").nth(1).expect("a hash");
+    let told = told.split(')').next().expect("its end");
+    (key.trim().to_owned(), told.to_owned())
+}
+
+#[test]
+fn players_are_looked_after_from_another_machine_with_an_operators_key() {
+    let data = folder("remote");
+    let (key, operator) = api_key("operator");
+    let (wrong, client) = api_key("client");
+    let mut command = rejoin_chaos::serving::command(Path::new(PROGRAM), &data, "127.0.0.1:0");
+    command.env("REJOIN_DIRECTORY_KEYS", format!("{operator},{client}"));
+    let starting = rejoin_chaos::serving::Starting::start(command).expect("it starts");
+    let serving = starting.ready().expect("it serves");
+    let server = format!("http://{}", serving.address());
+    let ask = |key: &str, words: &[&str], line: &str| {
+        let mut command = Command::new(PROGRAM);
+        command.env_remove("REJOIN_DATA").arg("player").args(words).args(["--server", &server]);
+        command.env("REJOIN_API_KEY", key).arg("--json");
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("it starts");
+        let _ = child.stdin.take().expect("piped").write_all(line.as_bytes());
+        let output = child.wait_with_output().expect("it ends");
+        let value: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
+        (output.status.code(), value)
+    };
+    let done = |words: &[&str], line: &str| {
+        let (code, value) = ask(&key, words, line);
+        assert_eq!(code, Some(0), "{words:?}: {value}");
+        value
+    };
+    let made = done(&["add", "Ann", "--role", "moderator"], &format!("{PASSWORD}\n"));
+    assert_eq!(made["account"]["name"], "ann");
+    let id = made["player"].as_str().expect("an id").to_owned();
+    assert_eq!(done(&["role", "ann", "admin"], "")["account"]["role"], "admin");
+    assert_eq!(done(&["lock", &id], "")["account"]["locked"], true);
+    assert_eq!(done(&["unlock", "Ann"], "")["account"]["locked"], false);
+    let banned = done(&["ban", "ann", "--for", "1d", "--reason", "cheated"], "");
+    assert_eq!(banned["ban"]["reason"], "cheated");
+    assert_eq!(done(&["unban", "ann"], "")["ban"], Value::Null);
+    done(&["password", "ann"], "another horse\n");
+    assert_eq!(done(&["show", "ann"], "")["player"], id.as_str());
+    assert!(!done(&["export", "ann"], "").to_string().contains("argon2"));
+    for number in 0..120 {
+        done(&["add", &format!("guest-{number}"), "--no-password"], "");
+    }
+    let listed = done(&["list"], "");
+    assert_eq!(listed.as_array().map(Vec::len), Some(121), "over two pages");
+    done(&["delete", "ann", "--yes"], "");
+    // What is wrong is told with a code.
+    let (code, told) = ask(&key, &["show", "ann"], "");
+    assert_eq!((code, &told["refused"]), (Some(1), &json!("player_not_found")), "{told}");
+    assert_eq!(ask(&key, &["show", "../games"], "").1["refused"], "bad_name");
+    for bad in [wrong.as_str(), "nonsense"] {
+        let (code, told) = ask(bad, &["list"], "");
+        assert_eq!(code, Some(1), "{told}");
+        assert!(told["refused"].is_string() && !told.to_string().contains("guest-1"), "{told}");
+    }
+    drop(serving);
+    std::fs::remove_dir_all(data).expect("it was ours");
+}

@@ -1,7 +1,9 @@
 //! `rejoin player`: looks after players and their accounts. A server that runs on the folder carries it
-//! out itself, asked through the socket in its folder; where none runs, the folder is changed.
+//! out itself, asked through the socket in its folder; where none runs, the folder is changed. A server
+//! on another machine is asked over HTTP.
 
 mod order;
+mod remote;
 
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
@@ -14,6 +16,7 @@ use rejoin::store::embedded::folder::Folder;
 use serde_json::Value;
 
 pub(crate) use self::order::{Order, Told};
+use self::remote::RemoteArguments;
 
 use super::{Failure, control};
 
@@ -22,6 +25,8 @@ pub(crate) struct PlayerArguments {
     /// The folder of the server.
     #[arg(long, env = "REJOIN_DATA", default_value = "./rejoin-data", global = true)]
     data: PathBuf,
+    #[command(flatten)]
+    remote: RemoteArguments,
     /// For programs.
     #[arg(long, global = true)]
     json: bool,
@@ -80,8 +85,12 @@ enum PlayerCommand {
 }
 
 pub(crate) fn run(arguments: &PlayerArguments) -> Result<(), Failure> {
+    let remote = arguments.remote.remote()?;
     let order = order_of(&arguments.command)?;
-    let told = carry_out(&arguments.data, &order)?;
+    let told = match remote {
+        Some(remote) => remote.carry_out(&order)?,
+        None => carry_out(&arguments.data, &order)?,
+    };
     match (told, arguments.json) {
         (Told::Done(value), true) => println!("{value:#}"),
         (Told::Done(value), false) => print(&order, &value),

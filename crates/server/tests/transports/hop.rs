@@ -42,7 +42,7 @@ impl Traveller {
         speaker.say(client_frame::Frame::Hello(hello)).await;
         let heard = speaker.hear().await;
         let Ok(server_frame::Frame::Welcome(welcome)) = heard else { panic!("{heard:?}") };
-        assert_eq!(welcome.rung(), Rung::Replayed);
+        assert_eq!(welcome.rung(), Rung::Replayed, "{:?} at {:?}", welcome.reason(), self.position);
         assert_eq!(welcome.applied, self.number, "what it said before is applied once");
         self.welcome = welcome;
         self.number = speaker.tell(say.to_owned(), false).await;

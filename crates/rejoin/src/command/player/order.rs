@@ -211,7 +211,7 @@ pub(super) fn export_kept(store: &mut dyn Store, who: &str) -> Result<Told, Kept
     Ok(found.map_or_else(|| Refusal::Unknown.into(), Told::Done))
 }
 
-fn whom(who: &str) -> Result<Whom, Told> {
+pub(super) fn whom(who: &str) -> Result<Whom, Told> {
     if let Some(player) = PlayerId::from_hex(who) {
         return Ok(Whom::Player(player));
     }
@@ -228,7 +228,7 @@ fn role(label: &str) -> Result<Role, Told> {
 }
 
 /// By name; those without one last.
-fn sorted(mut all: Vec<Value>) -> Value {
+pub(super) fn sorted(mut all: Vec<Value>) -> Value {
     let key = |one: &Value| {
         let text = |field: &str| one["account"][field].as_str().map(str::to_owned);
         let name = text("name").or(text("subject"));
