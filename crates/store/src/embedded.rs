@@ -112,10 +112,7 @@ impl Embedded {
     ///
     /// # Errors
     /// What is in the files cannot be read.
-    pub fn on_ground(
-        ground: impl Ground + 'static,
-        size: JournalSize,
-    ) -> Result<Self, StoreError> {
+    pub fn on_ground(ground: impl Ground + 'static, size: JournalSize) -> Result<Self, StoreError> {
         let tree = ground.file(Part::Tree);
         let engine =
             Engine::open(tree.map_err(|error| StoreError::Unreadable(error.to_string()))?)?;
@@ -179,7 +176,8 @@ impl Embedded {
         if let Some(engine) = &self.engine {
             return Ok(Arc::clone(engine));
         }
-        let engine = Arc::new(Engine::open(self.ground.file(Part::Tree).map_err(Trouble::of_disk)?)?);
+        let engine =
+            Arc::new(Engine::open(self.ground.file(Part::Tree).map_err(Trouble::of_disk)?)?);
         self.snapshots.sight().database = Some(Arc::clone(engine.database()));
         self.engine = Some(Arc::clone(&engine));
         Ok(engine)
@@ -298,8 +296,7 @@ impl Embedded {
         let mark = self.mark(false);
         let work = move || engine.apply(&[&layer], Some(mark));
         // Without a thread it is left behind, and the next group does it.
-        self.applier =
-            std::thread::Builder::new().name("rejoin-apply".to_owned()).spawn(work).ok();
+        self.applier = std::thread::Builder::new().name("rejoin-apply".to_owned()).spawn(work).ok();
         self.journal.turn();
         Ok(())
     }
@@ -405,10 +402,7 @@ impl Embedded {
     }
 
     /// Opens scopes; those that are damaged are set aside.
-    fn open_scopes(
-        &mut self,
-        scopes: &[ScopeId],
-    ) -> Result<Vec<Result<Opened, Damaged>>, Trouble> {
+    fn open_scopes(&mut self, scopes: &[ScopeId]) -> Result<Vec<Result<Opened, Damaged>>, Trouble> {
         self.settle()?;
         let looks = self.engine()?.look(scopes)?;
         let looks: Vec<Look> = {

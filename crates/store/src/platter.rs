@@ -248,8 +248,9 @@ impl Disk for PlatterFile {
         inside.live()?;
         let start = inside.landing(self.1, offset as usize, data.len());
         let end = start + data.len();
-        let taken = inside.taken() + end.saturating_sub(inside.files[self.1].taken);
-        if inside.room.is_some_and(|room| taken > room) {
+        // What was written once has its place.
+        let more = end.saturating_sub(inside.files[self.1].taken);
+        if more > 0 && inside.room.is_some_and(|room| inside.taken() + more > room) {
             return Err(io::ErrorKind::StorageFull.into());
         }
         let file = &mut inside.files[self.1];

@@ -49,7 +49,11 @@ pub(super) enum Trouble {
 impl Trouble {
     /// What an error of a disk amounts to; that of a sync is another matter.
     pub(super) fn of_disk(error: io::Error) -> Self {
-        if is_full(&error) { Self::Full } else { Self::Unreadable(format!("the disk says: {error}")) }
+        if is_full(&error) {
+            Self::Full
+        } else {
+            Self::Unreadable(format!("the disk says: {error}"))
+        }
     }
 }
 
@@ -247,10 +251,7 @@ impl Engine {
         })
     }
 
-    fn read<T>(
-        &self,
-        work: impl FnOnce(&Reader) -> Result<T, redb::Error>,
-    ) -> Result<T, Trouble> {
+    fn read<T>(&self, work: impl FnOnce(&Reader) -> Result<T, redb::Error>) -> Result<T, Trouble> {
         self.guard(|database| work(&Reader::new(&database.begin_read()?)?))
     }
 
@@ -396,4 +397,3 @@ fn set_aside(
     }
     remove_range(rows, scope, |_| {})
 }
-

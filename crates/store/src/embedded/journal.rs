@@ -44,8 +44,7 @@ pub(super) const NO_JOURNAL: Mark = Mark { applied: 0, is_closed: true, lengths:
 impl Mark {
     pub(super) fn write(&self) -> Vec<u8> {
         let mut written = Vec::with_capacity(40);
-        let numbers =
-            [self.applied, u64::from(self.is_closed), self.lengths[0], self.lengths[1]];
+        let numbers = [self.applied, u64::from(self.is_closed), self.lengths[0], self.lengths[1]];
         for number in numbers {
             written.extend_from_slice(&number.to_le_bytes());
         }
@@ -259,4 +258,79 @@ fn read(ground: &dyn Ground, half: usize, least: u64) -> Result<Vec<u8>, Trouble
     let mut bytes = vec![0; length as usize];
     file.read(0, &mut bytes).map_err(|error| failed(half, error))?;
     Ok(bytes)
+}
+
+#[cfg(all(test, feature = "contract"))]
+mod tests {
+    //! Both halves at once, and what refused tries leave behind. All else is tried on whole stores.
+    use rejoin_core::id::{OwnerEpoch, Revision, SessionId};
+    use rejoin_core::scope::{Batch, Change, ScopeId};
+
+    use super::*;
+    use crate::platter::Platter;
+
+    const SIZE: JournalSize = JournalSize { first: 4 << 10, most: 64 << 10 };
+    const SCOPE: ScopeId = ScopeId::Session(SessionId(1));
+
+    fn batch(revision: u64, length: usize) -> Batch {
+        let changes = vec![Change::Put("key".into(), vec![7; length].into())];
+        let (owner, revision) = (OwnerEpoch(1), Revision(revision));
+        Batch { scope: SCOPE, owner, revision, changes, delete_scope: false }
+    }
+
+    fn append(journal: &mut Journal, revision: u64, length: usize) -> Result<(), Trouble> {
+        journal.prepare(&[Record::Batch(&batch(revision, length), 0)]);
+        journal.append()
+    }
+
+    fn read_all(platter: &Platter, applied: u64) -> Result<Option<u64>, String> {
+        let mark = Mark { applied, is_closed: false, lengths: [0; 2] };
+        match replay(platter, 5, mark) {
+            Ok(layer) => Ok(layer.standing(SCOPE).flatten().map(|(_, revision, _)| revision.0)),
+            Err(Trouble::Unreadable(why)) => Err(why),
+            Err(other) => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn both_halves_are_read_in_order_and_none_without_the_one_before() {
+        let platter = Platter::default();
+        let mut journal = Journal::open(&platter, 5, SIZE, 8).expect("a disk");
+        for revision in 1..=3 {
+            append(&mut journal, revision, 900).expect("room");
+        }
+        journal.turn();
+        append(&mut journal, 4, 3_000).expect("room");
+        assert_eq!(read_all(&platter, 7), Ok(Some(4)));
+        assert_eq!(read_all(&platter, 8), Ok(Some(4)), "the first half is in the tree");
+        assert_eq!(read_all(&platter, 9), Ok(None), "both are");
+        let told = read_all(&platter, 5).expect_err("it is newer than the tree");
+        assert!(told.contains("belongs elsewhere"), "{told}");
+        let told = replay(&platter, 6, Mark { applied: 7, is_closed: false, lengths: [0; 2] });
+        assert!(matches!(told, Err(Trouble::Unreadable(_))), "it is another store's");
+        journal.turn();
+        append(&mut journal, 5, 10).expect("room");
+        assert_eq!(read_all(&platter, 8), Ok(Some(5)), "a half is begun anew");
+        let told = read_all(&platter, 7).expect_err("what came before is gone");
+        assert!(told.contains("journal."), "{told}");
+    }
+
+    #[test]
+    fn a_try_that_was_refused_is_no_group_and_hides_none() {
+        let platter = Platter::default();
+        let mut journal = Journal::open(&platter, 5, SIZE, 1).expect("a disk");
+        append(&mut journal, 1, 100).expect("room");
+        append(&mut journal, 2, 20_000).expect("room");
+        // As if the disk had refused the last one half way.
+        let half = journal.half();
+        let length = journal.lengths[half] as usize;
+        let file = platter.file(Part::Journal(half)).expect("a file");
+        file.write(length as u64 - 40 * SECTOR as u64, &[0; 40 * SECTOR]).expect("a disk");
+        journal.at = 8;
+        assert_eq!(read_all(&platter, 0), Ok(Some(1)));
+        append(&mut journal, 2, 700).expect("room");
+        assert_eq!(read_all(&platter, 0), Ok(Some(2)));
+        append(&mut journal, 3, 100).expect("room");
+        assert_eq!(read_all(&platter, 0), Ok(Some(3)));
+    }
 }

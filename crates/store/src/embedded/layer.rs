@@ -146,8 +146,7 @@ impl Overlay {
     fn remove_prefix(&mut self, prefix: &[u8]) {
         let from = (Bound::Included(prefix), Bound::Unbounded);
         let rows = self.rows.range::<[u8], _>(from).map(|(key, _)| key);
-        let inside: Vec<Bytes> =
-            rows.take_while(|key| key.starts_with(prefix)).cloned().collect();
+        let inside: Vec<Bytes> = rows.take_while(|key| key.starts_with(prefix)).cloned().collect();
         for key in inside {
             self.rows.remove(&key);
         }
@@ -208,6 +207,9 @@ mod tests {
         assert!(list.is_empty());
         layer.write(&batch(1, vec![put("z", "1")]), 1);
         // Not even damage.
-        assert_eq!(told(layer.lay_over(SCOPE, Err("damaged".to_owned()))), [("z".into(), "1".into())]);
+        assert_eq!(
+            told(layer.lay_over(SCOPE, Err("damaged".to_owned()))),
+            [("z".into(), "1".into())]
+        );
     }
 }

@@ -19,7 +19,9 @@ pub(super) fn stretch(prefix: &[u8]) -> (Bound<Vec<u8>>, Bound<Vec<u8>>) {
     (Bound::Included(prefix.to_vec()), end)
 }
 
-pub(super) fn as_slices((start, end): &(Bound<Vec<u8>>, Bound<Vec<u8>>)) -> (Bound<&[u8]>, Bound<&[u8]>) {
+pub(super) fn as_slices(
+    (start, end): &(Bound<Vec<u8>>, Bound<Vec<u8>>),
+) -> (Bound<&[u8]>, Bound<&[u8]>) {
     (start.as_ref().map(|key| &key[..]), end.as_ref().map(|key| &key[..]))
 }
 

@@ -4,6 +4,7 @@ mod damage;
 mod faulty;
 mod folder;
 mod formats;
+mod journal;
 
 mod embedded {
     fn fresh() -> (rejoin_store::Embedded, tempfile::TempDir) {
