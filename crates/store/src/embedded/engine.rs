@@ -1,5 +1,5 @@
 //! The engine under the store: one ordered tree, written in transactions that are synced before they
-//! are answered. Here is all that knows redb.
+//! are answered. Here, and for reading in `reading.rs`, is what knows redb.
 
 use std::collections::BTreeSet;
 use std::io;

@@ -24,8 +24,9 @@ pub struct JournalSize {
 /// In a folder. Small at first, for most folders are.
 pub(super) const IN_FOLDER: JournalSize = JournalSize { first: 64 << 10, most: 16 << 20 };
 
-/// Zeros that are written at once.
-const ZEROS: usize = 64 << 10;
+/// Zeros that are written at once: a page. A system may keep what is written at once as one piece, and handle
+/// all of it whenever a part of it changes.
+const ZEROS: usize = 4 << 10;
 
 /// What the tree says of the journal.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -113,10 +114,12 @@ impl Journal {
     /// Begins with clean files. The tree must say that it needs nothing of them.
     pub(super) fn clear(&mut self) -> Result<(), Trouble> {
         for half in 0..2 {
-            self.lengths[half] = 0;
-            let shortened = self.files[half].set_len(self.size.first);
-            shortened.map_err(|error| failed(half, error))?;
-            self.grow(half, self.size.first)?;
+            let first = self.size.first;
+            let shortened = self.files[half].set_len(first);
+            let cleared = shortened.and_then(|()| fill(self.files[half].as_ref(), 0, first));
+            cleared.map_err(|error| failed(half, error))?;
+            self.files[half].sync_data().map_err(|_| Trouble::Poisoned)?;
+            self.lengths[half] = first;
         }
         Ok(())
     }
@@ -186,13 +189,8 @@ impl Journal {
         if length <= before {
             return Ok(());
         }
-        let file = &self.files[half];
-        let zeros = vec![0; ZEROS.min((length - before) as usize)];
-        let written = file.set_len(length).and_then(|()| {
-            (before..length).step_by(ZEROS).try_for_each(|at| {
-                file.write(at, &zeros[..(length - at).min(ZEROS as u64) as usize])
-            })
-        });
+        let file = self.files[half].as_ref();
+        let written = file.set_len(length).and_then(|()| fill(file, before, length));
         if let Err(error) = written {
             // Somebody may need the room; if not even this works, nothing is worse than before.
             let _ = file.set_len(before);
@@ -202,6 +200,13 @@ impl Journal {
         self.lengths[half] = length;
         Ok(())
     }
+}
+
+/// Writes zeros from one place to another.
+fn fill(file: &dyn Disk, from: u64, to: u64) -> io::Result<()> {
+    let zeros = [0; ZEROS];
+    let mut pages = (from..to).step_by(ZEROS);
+    pages.try_for_each(|at| file.write(at, &zeros[..(to - at).min(ZEROS as u64) as usize]))
 }
 
 fn failed(half: usize, error: io::Error) -> Trouble {

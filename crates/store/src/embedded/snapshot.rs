@@ -16,6 +16,7 @@ use super::engine::Engine;
 use super::folder::{self, Files, FolderError};
 use super::journal::{self, NO_JOURNAL};
 use super::layer::{Layer, Look};
+use super::opening;
 use super::reading;
 use super::row;
 use crate::memory::Standing;
@@ -113,8 +114,8 @@ impl Snapshots {
         let glass = Glass::new(file).map_err(system)?;
         let store = |error: StoreError| FolderError::Store(path.to_owned(), error);
         let engine = Engine::open(Box::new(glass)).map_err(|trouble| store(trouble.into()))?;
-        super::check_about(path, &engine, &id)?;
-        let broken = |trouble| super::refusal(path, trouble);
+        opening::check_about(path, &engine, &id)?;
+        let broken = |trouble| opening::refusal(path, trouble);
         let mark = engine.mark().map_err(broken)?.unwrap_or(NO_JOURNAL);
         let files = Files::to_look_at(path);
         let id = print::of_bytes(id.as_bytes());

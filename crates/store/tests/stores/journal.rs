@@ -180,8 +180,8 @@ fn the_power_can_go_at_every_write_and_sync() {
 #[test]
 fn a_page_of_the_journal_that_goes_astray_is_missed_by_what_follows() {
     let (mut refused, mut older, mut newest) = (0, 0, 0);
-    for writes in 0..6 {
-        for page in 0..8 {
+    for writes in 0..20 {
+        for page in 0..6 {
             let platter = Platter::default();
             let mut store = platter.store().expect("a new store");
             let mut told = Told::default();
@@ -205,7 +205,7 @@ fn a_page_of_the_journal_that_goes_astray_is_missed_by_what_follows() {
         }
     }
     println!("{refused} refused; scopes: {older} older, {newest} newest");
-    assert!(refused > 20 && newest > older, "{refused} {older} {newest}");
+    assert!(refused > 10 && newest > older, "{refused} {older} {newest}");
 }
 
 /// The room is gone when the journal is to be brought into the tree: what was acknowledged is safe, nothing
