@@ -1,11 +1,12 @@
-//! What the engine does with our pattern of writing, beside what the disk itself does: one value per
-//! zone and cut, many small sessions, groups of different sizes. Prints a table; no test, nothing
+//! What the store does with our pattern of writing, beside what the disk itself does: one value per
+//! zone and cut, many small sessions, groups of different sizes. Commits are timed as they are answered,
+//! from the journal; bytes are counted until all of it is in the tree. Prints a table; no test, nothing
 //! fails for a number.
 //!
 //! `cargo run --release -p rejoin-store --features embedded --example engine [FOLDER]`
 
 use std::fs::File;
-use std::io::Write;
+use std::io::{Seek, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -20,10 +21,13 @@ fn main() {
     let base = std::env::args().nth(1).map_or_else(std::env::temp_dir, PathBuf::from);
     let base = base.join(format!("rejoin-engine-{}", std::process::id()));
     std::fs::create_dir_all(&base).expect("a folder");
-    println!("fdatasync of the disk itself, appending:");
-    for size in [256, 4_096, 65_536] {
-        let spans = sync_alone(&base, size);
-        println!("  {size:>6} B  {}", told(spans));
+    println!("fdatasync of the disk itself:");
+    for size in [4_096, 65_536] {
+        for is_written in [false, true] {
+            let spans = sync_alone(&base, size, is_written);
+            let how = if is_written { "in place" } else { "appending" };
+            println!("  {size:>6} B {how:<9}  {}", told(spans));
+        }
     }
     println!();
     println!("sessions: 10,000 of 1 KiB, one row changed in each batch");
@@ -43,9 +47,15 @@ fn main() {
     std::fs::remove_dir_all(&base).expect("it was ours");
 }
 
-fn sync_alone(base: &Path, size: usize) -> Vec<Duration> {
+/// In a file that has been written before, or at the end of one that grows.
+fn sync_alone(base: &Path, size: usize, is_written: bool) -> Vec<Duration> {
     let mut file = File::create(base.join("alone")).expect("a file");
     let block = vec![7; size];
+    if is_written {
+        file.write_all(&vec![0; 256 << 20]).expect("room");
+        file.sync_all().expect("a disk");
+        file.rewind().expect("a file");
+    }
     let mut spans = Vec::new();
     let start = Instant::now();
     while start.elapsed() < RUN {
@@ -134,6 +144,7 @@ fn sessions(base: &Path, group: usize) {
         count += group as u64;
     }
     let rate = count as f64 / start.elapsed().as_secs_f64();
+    drop(store);
     let amplified = (written() - before) as f64 / (count * 1_024) as f64;
     println!("  group {group:>5}  {}  {rate:>8.0} batches/s  {amplified:>5.1} B/B", told(spans));
 }
@@ -164,6 +175,7 @@ fn cuts(base: &Path, zones: u64, bytes: usize) {
         stored += zones * bytes as u64;
     }
     let rate = stored as f64 / start.elapsed().as_secs_f64() / 1e6;
+    drop(store);
     let amplified = (written() - before) as f64 / stored as f64;
     let what = format!("{zones} zones of {bytes} B");
     println!("  {what:<24}  {}  {rate:>6.1} MB/s  {amplified:>5.1} B/B", told(spans));
@@ -172,11 +184,12 @@ fn cuts(base: &Path, zones: u64, bytes: usize) {
 fn recovery(base: &Path, count: u64) {
     let mut store = fresh(base, "recovery");
     fill(&mut store, count);
-    // As a kill leaves it: everything is in the file, and nobody has closed it.
+    // As a kill leaves it: everything is in the files, and nobody has closed it. A half of the journal
+    // may be under way into the tree, so the tree is copied before the journal.
     let killed = base.join("killed");
     let _ = std::fs::remove_dir_all(&killed);
     std::fs::create_dir_all(&killed).expect("a folder");
-    for name in ["FORMAT", "store.redb"] {
+    for name in ["FORMAT", "store.redb", "journal.0", "journal.1"] {
         std::fs::copy(base.join("recovery").join(name), killed.join(name)).expect("room");
     }
     drop(store);

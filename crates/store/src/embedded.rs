@@ -1,46 +1,58 @@
-//! The store in a folder: an ordered tree on disk, synced before it is answered, many batches in one
-//! sync. What it wrote it recognises by its own checksums; a scope that is not what was written is set
-//! aside and reported. A failed sync poisons it for good. On a full disk nothing is lost: what does
-//! not fit is told so and can be submitted again, and a reserve is kept so that what makes room has
-//! room to do so.
+//! The store in a folder. What is committed is first in a journal, many batches in one write and one
+//! sync, and is brought into an ordered tree later, many groups at once. What it wrote it recognises by its
+//! own checksums; a scope that is not what was written is set aside and reported. A failed sync poisons it
+//! for good. On a full disk nothing is lost: what does not fit is told so and can be submitted again, and a
+//! reserve is kept so that what makes room has room to do so.
 
 pub mod disk;
 mod engine;
 pub mod folder;
+pub mod journal;
+mod layer;
+mod opening;
+mod reading;
+mod record;
+mod room;
 mod row;
+mod sector;
 pub mod snapshot;
 
-use std::fs::File;
-use std::io;
-use std::path::Path;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::thread::JoinHandle;
 
-use fs4::FileExt as _;
-use rejoin_core::scope::{Batch, Change, Opened, ScopeId};
+use rejoin_core::id::OwnerEpoch;
+use rejoin_core::scope::{Batch, Opened, ScopeId};
 
-use self::disk::{Disk, DiskFile};
-use self::engine::{Engine, Raised, Trouble};
-use self::folder::{FORMAT, Folder, FolderError};
+use self::disk::{Ground, Part};
+use self::engine::{Engine, Trouble};
+use self::folder::Folder;
+use self::journal::{Journal, Mark};
+use self::layer::{Layer, Look};
+use self::reading::Known;
+use self::record::Record;
 use self::snapshot::Snapshots;
+use crate::memory::{Verdict, doomed, judge};
+use crate::print::{self, Print};
 use crate::{Damaged, Outcome, ScopeKind, Store, StoreError};
 
-/// Room that is kept back for what makes room.
-const RESERVE_BYTES: u64 = 4 << 20;
-/// Bytes on disk for a byte that is to be written, at most: pages are copied with what changes.
-const ROOM_FACTOR: u64 = 8;
 /// On a full disk, how many groups are only asked for what makes room before all is tried again: the
 /// file may have found room within itself.
 const PATIENCE: u32 = 20;
-
-/// Gives the disk again, when the engine has to be opened again.
-type Again = Box<dyn FnMut() -> io::Result<Box<dyn Disk>> + Send>;
+/// Memory for what is in one half of the journal and not in the tree.
+const LAYER_WEIGHT_MAX: usize = 32 << 20;
 
 /// The store.
 pub struct Embedded {
-    engine: Option<Engine>,
+    /// None while the engine must be opened again.
+    engine: Option<Arc<Engine>>,
+    journal: Journal,
+    /// What is committed and not in the tree is kept here, so that others can look at it.
     snapshots: Snapshots,
-    again: Again,
+    /// Brings the older layer into the tree.
+    applier: Option<JoinHandle<Result<(), Trouble>>>,
+    ground: Box<dyn Ground>,
     folder: Option<Folder>,
-    raised: Raised,
     /// Groups to come before a full disk is tried again.
     full: Option<u32>,
     /// Why nothing is committed any more.
@@ -54,60 +66,20 @@ impl std::fmt::Debug for Embedded {
     }
 }
 
+/// What became of a group before it is written.
+struct Judged {
+    outcomes: Vec<Outcome>,
+    /// Places of batches that are to be written, and their fingerprints.
+    accepted: Vec<(usize, Print)>,
+}
+
+impl Judged {
+    fn records<'a>(&self, group: &'a [Batch]) -> Vec<Record<'a>> {
+        self.accepted.iter().map(|(place, print)| Record::Batch(&group[*place], *print)).collect()
+    }
+}
+
 impl Embedded {
-    /// Opens the store of a folder, making both if there is nothing yet.
-    ///
-    /// # Errors
-    /// The folder is not ours, is held, is of a newer format or is damaged. Nothing was changed.
-    pub fn open(path: impl AsRef<Path>) -> Result<Self, FolderError> {
-        let path = path.as_ref();
-        let folder = Folder::hold(path, make)?;
-        let store = |error| FolderError::Store(path.to_owned(), error);
-        let system = |error| FolderError::System(path.to_owned(), "store.redb", error);
-        let data = folder.data().map_err(system)?;
-        if data.metadata().map_err(system)?.len() == 0 {
-            // The engine would take it for a new one.
-            let why = "the file store.redb is empty".to_owned();
-            return Err(FolderError::Broken(path.to_owned(), why));
-        }
-        let engine = Engine::open(Box::new(DiskFile::new(data)));
-        let engine = engine.map_err(|trouble| match trouble {
-            Trouble::Unreadable(why) => FolderError::Broken(path.to_owned(), why),
-            trouble => store(trouble.into()),
-        })?;
-        check_about(path, &engine, folder.id())?;
-        let again = folder.data().map_err(system)?;
-        let again: Again = Box::new(move || Ok(Box::new(DiskFile::new(again.try_clone()?))));
-        let store =
-            Self::on(engine, again, Some(folder)).map_err(|trouble| store(trouble.into()))?;
-        store.keep_reserve();
-        Ok(store)
-    }
-
-    /// Opens a store on a disk that is none: `again` gives it, more than once if need be. The disk is
-    /// empty at first.
-    ///
-    /// # Errors
-    /// What is on the disk cannot be read.
-    pub fn on_disk(
-        mut again: impl FnMut() -> io::Result<Box<dyn Disk>> + Send + 'static,
-    ) -> Result<Self, StoreError> {
-        let disk = again().map_err(|error| StoreError::Unreadable(error.to_string()))?;
-        let engine = Engine::open(disk)?;
-        if engine.about("format")?.is_none() {
-            engine.set_about(&[("format", &FORMAT.to_le_bytes())])?;
-        }
-        Ok(Self::on(engine, Box::new(again), None)?)
-    }
-
-    fn on(engine: Engine, again: Again, folder: Option<Folder>) -> Result<Self, Trouble> {
-        let snapshots = Snapshots::default();
-        snapshots.show(engine.database());
-        let raised = engine.raised()?;
-        let engine = Some(engine);
-        Ok(Self { engine, snapshots, again, folder, raised, full: None, poisoned: None })
-    }
-
     /// A way to look at what is committed, from any thread, while the store is in use.
     #[must_use]
     pub fn snapshots(&self) -> Snapshots {
@@ -116,7 +88,7 @@ impl Embedded {
 
     /// Writes scopes of a backup.
     fn put_back(&mut self, scopes: &[(ScopeId, Opened)]) -> Result<(), StoreError> {
-        Ok(self.engine()?.0.put_back(scopes)?)
+        Ok(self.engine()?.put_back(scopes)?)
     }
 
     /// A row of one scope lands in the place of a row of another, as a disk that misdirects a write
@@ -126,7 +98,8 @@ impl Embedded {
     /// The file cannot be written.
     #[cfg(feature = "contract")]
     pub fn misplace(&mut self, from: ScopeId, onto: ScopeId) -> Result<bool, StoreError> {
-        Ok(self.engine()?.0.misplace(from, onto)?)
+        self.flush()?;
+        Ok(self.engine()?.misplace(from, onto)?)
     }
 
     fn poison(&mut self, why: String) -> Outcome {
@@ -135,45 +108,191 @@ impl Embedded {
     }
 
     /// The engine, opened again if it had to be closed.
-    fn engine(&mut self) -> Result<(&Engine, &mut Raised), Trouble> {
-        if self.engine.is_none() {
-            let disk = (self.again)().map_err(|error| Trouble::Unreadable(error.to_string()))?;
-            let engine = Engine::open(disk)?;
-            self.raised = engine.raised()?;
-            self.snapshots.show(engine.database());
-            self.engine = Some(engine);
+    fn engine(&mut self) -> Result<Arc<Engine>, Trouble> {
+        if let Some(engine) = &self.engine {
+            return Ok(Arc::clone(engine));
         }
-        let engine = self.engine.as_ref().ok_or(Trouble::Poisoned)?;
-        Ok((engine, &mut self.raised))
+        let engine =
+            Arc::new(Engine::open(self.ground.file(Part::Tree).map_err(Trouble::of_disk)?)?);
+        self.snapshots.sight().database = Some(Arc::clone(engine.database()));
+        self.engine = Some(Arc::clone(&engine));
+        Ok(engine)
     }
 
-    fn try_commit(&mut self, group: &[Batch]) -> Vec<Outcome> {
-        let all = |outcome| vec![outcome; group.len()];
-        match self.engine().and_then(|(engine, raised)| engine.commit(group, raised)) {
-            Ok(outcomes) => {
-                if self.full.take().is_some() {
-                    self.keep_reserve();
-                }
-                outcomes
+    /// Judges a group by what is committed. Nothing is written.
+    fn judge(&mut self, group: &[Batch]) -> Result<Judged, Trouble> {
+        let mut known = BTreeMap::new();
+        let mut missing = Vec::new();
+        {
+            let sight = self.snapshots.sight();
+            for batch in group {
+                known.entry(batch.scope).or_insert_with(|| match sight.standing(batch.scope) {
+                    Some(standing) => standing.map_or(Known::Absent, Known::At),
+                    None => {
+                        missing.push(batch.scope);
+                        Known::Absent
+                    }
+                });
             }
-            Err(Trouble::Full) => {
-                self.close_engine();
-                self.give_up_reserve();
-                self.full = Some(PATIENCE);
-                self.make_room(group)
-            }
-            Err(Trouble::Poisoned) => all(self.poison("a sync failed".to_owned())),
-            Err(Trouble::Unreadable(why)) => all(self.poison(why)),
         }
+        if !missing.is_empty() {
+            let found = self.engine()?.standings(&missing)?;
+            known.extend(missing.into_iter().zip(found));
+        }
+        let mut judged = Judged { outcomes: Vec::with_capacity(group.len()), accepted: Vec::new() };
+        for ((place, batch), is_doomed) in group.iter().enumerate().zip(doomed(group)) {
+            let standing = match known.get(&batch.scope) {
+                // Whoever writes it is done for, and the next start sets it aside.
+                Some(Known::Damaged) => {
+                    judged.outcomes.push(Outcome::Fenced { owner: OwnerEpoch(0) });
+                    continue;
+                }
+                Some(Known::At(standing)) => Some(*standing),
+                Some(Known::Absent) | None => None,
+            };
+            judged.outcomes.push(match judge(batch, standing, is_doomed) {
+                Verdict::Answer(outcome) => outcome,
+                Verdict::Apply => {
+                    let print = print::of_batch(batch);
+                    let at = Known::At((batch.owner, batch.revision, print));
+                    known.insert(batch.scope, if batch.delete_scope { Known::Absent } else { at });
+                    judged.accepted.push((place, print));
+                    Outcome::Committed
+                }
+            });
+        }
+        Ok(judged)
+    }
+
+    fn try_commit(&mut self, group: &[Batch]) -> Result<Vec<Outcome>, Trouble> {
+        self.settle()?;
+        let judged = self.judge(group)?;
+        let bytes = judged.accepted.iter().map(|(place, _)| room::bytes_of(&group[*place])).sum();
+        self.keep(&judged.records(group), bytes)?;
+        Ok(judged.outcomes)
+    }
+
+    /// Makes records durable: in the journal, or in the tree at once where there is little room.
+    fn keep(&mut self, records: &[Record<'_>], bytes: usize) -> Result<(), Trouble> {
+        if records.is_empty() {
+            return Ok(());
+        }
+        let is_stuck = self.applier.is_none() && self.snapshots.sight().older.is_some();
+        if is_stuck || !self.has_room(bytes) {
+            self.flush()?;
+            if !self.has_room(bytes) {
+                return self.write_through(records);
+            }
+        }
+        self.journal.prepare(records);
+        let weight = self.snapshots.sight().newest.weight();
+        if !self.journal.has_place() || weight >= LAYER_WEIGHT_MAX {
+            self.turn()?;
+        }
+        match self.journal.append() {
+            // Its file cannot grow. What it holds makes way.
+            Err(Trouble::Full) => {
+                self.flush()?;
+                return self.write_through(records);
+            }
+            appended => appended?,
+        }
+        self.lay(records);
+        Ok(())
+    }
+
+    /// What is in the journal now is committed.
+    fn lay(&mut self, records: &[Record<'_>]) {
+        let mut sight = self.snapshots.sight();
+        let layer = Arc::make_mut(&mut sight.newest);
+        records.iter().for_each(|record| record.lay(layer));
+    }
+
+    /// Past the journal, which must be empty.
+    fn write_through(&mut self, records: &[Record<'_>]) -> Result<(), Trouble> {
+        let mut layer = Layer::default();
+        records.iter().for_each(|record| record.lay(&mut layer));
+        self.engine()?.apply(&[&layer], None)
+    }
+
+    /// Half of the journal is full: it is brought into the tree while the other one is written. In a
+    /// folder that has a thread of its own.
+    fn turn(&mut self) -> Result<(), Trouble> {
+        if self.folder.is_none() {
+            return self.flush();
+        }
+        self.wait()?;
+        let engine = self.engine()?;
+        let layer = {
+            let mut sight = self.snapshots.sight();
+            let layer = std::mem::take(&mut sight.newest);
+            sight.older = Some(Arc::clone(&layer));
+            layer
+        };
+        let mark = self.mark(false);
+        let work = move || engine.apply(&[&layer], Some(mark));
+        // Without a thread it is left behind, and the next group does it.
+        self.applier = std::thread::Builder::new().name("rejoin-apply".to_owned()).spawn(work).ok();
+        self.journal.turn();
+        Ok(())
+    }
+
+    /// Hears of a thread that has ended.
+    fn settle(&mut self) -> Result<(), Trouble> {
+        let has_ended = self.applier.as_ref().is_some_and(JoinHandle::is_finished);
+        if has_ended { self.wait() } else { Ok(()) }
+    }
+
+    /// Waits for the thread. What it could not bring into the tree is still the older layer.
+    fn wait(&mut self) -> Result<(), Trouble> {
+        let Some(applier) = self.applier.take() else { return Ok(()) };
+        let panicked = || Trouble::Unreadable("the tree could not be written".to_owned());
+        applier.join().unwrap_or_else(|_| Err(panicked()))?;
+        self.snapshots.sight().older = None;
+        Ok(())
+    }
+
+    fn mark(&self, is_closed: bool) -> Mark {
+        let (applied, lengths) = (self.journal.generation(), self.journal.lengths());
+        Mark { applied, is_closed, lengths }
+    }
+
+    /// Brings everything into the tree.
+    fn flush(&mut self) -> Result<(), Trouble> {
+        let mut done = self.wait();
+        if self.snapshots.sight().is_clear() {
+            return done;
+        }
+        if done.is_ok() {
+            done = self.apply_all(false);
+        }
+        if !matches!(done, Err(Trouble::Full)) {
+            return done;
+        }
+        self.no_room();
+        let layers = self.snapshots.sight().layers();
+        let layers: Vec<&Layer> = layers.iter().map(Arc::as_ref).collect();
+        self.engine()?.make_room(&layers)?;
+        self.apply_all(false)
+    }
+
+    fn apply_all(&mut self, is_closed: bool) -> Result<(), Trouble> {
+        let layers = self.snapshots.sight().layers();
+        let layers: Vec<&Layer> = layers.iter().map(Arc::as_ref).collect();
+        self.engine()?.apply(&layers, Some(self.mark(is_closed)))?;
+        let mut sight = self.snapshots.sight();
+        (sight.older, sight.newest) = (None, Arc::default());
+        self.journal.turn();
+        Ok(())
     }
 
     /// On a full disk only what makes room is committed, from the reserve.
     fn make_room(&mut self, group: &[Batch]) -> Vec<Outcome> {
         let mut outcomes = vec![Outcome::Full; group.len()];
-        let mut waiting = std::collections::BTreeSet::new();
+        let mut waiting = BTreeSet::new();
         let mut places = Vec::new();
         for (place, batch) in group.iter().enumerate() {
-            if waiting.contains(&batch.scope) || !makes_room(batch) {
+            if waiting.contains(&batch.scope) || !room::makes_room(batch) {
                 waiting.insert(batch.scope);
             } else {
                 places.push(place);
@@ -183,7 +302,7 @@ impl Embedded {
         if some.is_empty() {
             return outcomes;
         }
-        match self.engine().and_then(|(engine, raised)| engine.commit(&some, raised)) {
+        match self.try_make_room(&some) {
             Ok(done) => {
                 // There may be room in the file soon: pages that were given up can be used two
                 // commits later.
@@ -201,9 +320,80 @@ impl Embedded {
         outcomes
     }
 
+    /// What is in the journal and finds no room in the tree keeps its place, and this comes behind it.
+    fn try_make_room(&mut self, group: &[Batch]) -> Result<Vec<Outcome>, Trouble> {
+        let judged = self.judge(group)?;
+        let records = judged.records(group);
+        if records.is_empty() {
+            return Ok(judged.outcomes);
+        }
+        if self.snapshots.sight().is_clear() {
+            self.write_through(&records)?;
+        } else {
+            self.journal.prepare(&records);
+            self.journal.append()?;
+            self.lay(&records);
+        }
+        Ok(judged.outcomes)
+    }
+
+    /// Opens scopes; those that are damaged are set aside.
+    fn open_scopes(&mut self, scopes: &[ScopeId]) -> Result<Vec<Result<Opened, Damaged>>, Trouble> {
+        self.settle()?;
+        let looks = self.engine()?.look(scopes)?;
+        let looks: Vec<Look> = {
+            let sight = self.snapshots.sight();
+            let both = scopes.iter().zip(looks);
+            both.map(|(scope, look)| sight.lay_over(*scope, look)).collect()
+        };
+        let damaged = scopes.iter().zip(&looks).filter(|(_, look)| look.is_err());
+        let aside: Vec<ScopeId> =
+            damaged.map(|(scope, _)| *scope).filter(|scope| *scope != ScopeId::Hub).collect();
+        if !aside.is_empty() {
+            self.flush()?;
+            self.engine()?.put_aside(&aside)?;
+        }
+        let found: Vec<_> = scopes
+            .iter()
+            .zip(looks)
+            .map(|(scope, look)| match look {
+                Ok((head, rows)) => {
+                    let owner = OwnerEpoch(head.owner.0 + 1);
+                    Ok((head.last, Opened { owner, revision: head.revision, rows }))
+                }
+                Err(why) => Err(Damaged { scope: *scope, why }),
+            })
+            .collect();
+        let records: Vec<Record<'_>> = scopes
+            .iter()
+            .zip(&found)
+            .filter_map(|(scope, found)| {
+                let (last, opened) = found.as_ref().ok()?;
+                Some(Record::Raised(*scope, (opened.owner, opened.revision, *last)))
+            })
+            .collect();
+        self.keep(&records, records.len() * 64)?;
+        Ok(found.into_iter().map(|found| found.map(|(_, opened)| opened)).collect())
+    }
+
+    /// There is no room: the engine must be opened again, and the reserve is for such times.
+    fn no_room(&mut self) {
+        self.close_engine();
+        if let Some(folder) = &self.folder {
+            room::give_up_reserve(folder);
+        }
+        self.full = Some(PATIENCE);
+    }
+
     fn close_engine(&mut self) {
-        self.snapshots.hide();
+        self.snapshots.sight().database = None;
         self.engine = None;
+    }
+
+    /// Whether there is room for all that waits and so many bytes more.
+    fn has_room(&self, bytes: usize) -> bool {
+        let waiting = self.snapshots.sight().weight();
+        room::has_room(self.ground.as_ref(), waiting + bytes)
     }
 
     /// Whether a disk that was full is worth another try.
@@ -211,60 +401,22 @@ impl Embedded {
         let Some(left) = &mut self.full else { return true };
         let tried_often = *left == 0;
         *left = left.saturating_sub(1);
-        let Some(folder) = &self.folder else { return true };
-        let bytes: usize = group.iter().map(bytes_of).sum();
-        let needed = RESERVE_BYTES + (bytes as u64).saturating_mul(ROOM_FACTOR);
-        tried_often || fs4::available_space(folder.path()).is_ok_and(|free| free >= needed)
+        tried_often || self.has_room(group.iter().map(room::bytes_of).sum())
     }
 
-    /// Takes the reserve, if there is room; without it all goes on.
     fn keep_reserve(&self) {
-        let Some(folder) = &self.folder else { return };
-        let enough = fs4::available_space(folder.path()).is_ok_and(|free| free > 2 * RESERVE_BYTES);
-        if !folder.reserve().exists() && enough {
-            let taken = File::create(folder.reserve());
-            let _ = taken.and_then(|file| file.allocate(RESERVE_BYTES));
-        }
-    }
-
-    fn give_up_reserve(&self) {
         if let Some(folder) = &self.folder {
-            let _ = std::fs::remove_file(folder.reserve());
+            room::keep_reserve(folder);
         }
     }
 }
 
-fn bytes_of(batch: &Batch) -> usize {
-    let changes = batch.changes.iter().map(|change| match change {
-        Change::Put(key, value) => key.len() + value.len() + row::ROW_HEAD,
-        Change::Delete(key) | Change::DeletePrefix(key) => key.len(),
-    });
-    changes.sum::<usize>() + 64
-}
-
-fn makes_room(batch: &Batch) -> bool {
-    batch.delete_scope || batch.changes.iter().all(|change| !matches!(change, Change::Put(..)))
-}
-
-/// Makes a new store in a file.
-fn make(data: File, id: &str) -> Result<(), StoreError> {
-    let engine = Engine::open(Box::new(DiskFile::new(data)))?;
-    engine.set_about(&[("format", &FORMAT.to_le_bytes()), ("id", id.as_bytes())])?;
-    Ok(())
-}
-
-fn check_about(path: &Path, engine: &Engine, id: &str) -> Result<(), FolderError> {
-    let store = |trouble: Trouble| FolderError::Store(path.to_owned(), trouble.into());
-    let broken = |why: &str| Err(FolderError::Broken(path.to_owned(), why.to_owned()));
-    let format = engine.about("format").map_err(store)?;
-    let format = format.and_then(|bytes| bytes.first_chunk().copied().map(u32::from_le_bytes));
-    match format {
-        Some(format) if format > FORMAT => Err(FolderError::Newer(path.to_owned(), format)),
-        None => broken("the file store.redb is not ours"),
-        Some(_) if engine.about("id").map_err(store)?.as_deref() != Some(id.as_bytes()) => {
-            broken("the file store.redb belongs to another folder")
+impl Drop for Embedded {
+    /// A store that is closed in peace needs nothing of its journal. Otherwise the next start reads it.
+    fn drop(&mut self) {
+        if self.wait().is_ok() && self.poisoned.is_none() && self.engine.is_some() {
+            let _ = self.apply_all(true);
         }
-        Some(_) => Ok(()),
     }
 }
 
@@ -273,12 +425,10 @@ impl Store for Embedded {
         if self.poisoned.is_some() {
             return Err(StoreError::Poisoned);
         }
-        match self.engine().and_then(|(engine, raised)| engine.open_scopes(scopes, raised)) {
+        match self.open_scopes(scopes) {
             Ok(found) => Ok(found),
             Err(Trouble::Full) => {
-                self.close_engine();
-                self.give_up_reserve();
-                self.full = Some(PATIENCE);
+                self.no_room();
                 Err(StoreError::Full)
             }
             Err(Trouble::Poisoned) => {
@@ -293,17 +443,39 @@ impl Store for Embedded {
         if group.is_empty() {
             return Vec::new();
         }
+        let all = |outcome| vec![outcome; group.len()];
         if self.poisoned.is_some() {
-            return vec![Outcome::Poisoned; group.len()];
+            return all(Outcome::Poisoned);
         }
-        if self.is_worth_a_try(group) { self.try_commit(group) } else { self.make_room(group) }
+        if !self.is_worth_a_try(group) {
+            return self.make_room(group);
+        }
+        match self.try_commit(group) {
+            Ok(outcomes) => {
+                if self.full.take().is_some() {
+                    self.keep_reserve();
+                }
+                outcomes
+            }
+            Err(Trouble::Full) => {
+                self.no_room();
+                self.make_room(group)
+            }
+            Err(Trouble::Poisoned) => all(self.poison("a sync failed".to_owned())),
+            Err(Trouble::Unreadable(why)) => all(self.poison(why)),
+        }
     }
 
     fn scopes(&self, kind: Option<ScopeKind>) -> Result<Vec<ScopeId>, StoreError> {
         match (&self.poisoned, &self.engine) {
             (Some(_), _) => Err(StoreError::Poisoned),
             (None, None) => Err(StoreError::Full),
-            (None, Some(engine)) => Ok(engine.scopes(kind)?),
+            (None, Some(engine)) => {
+                let mut scopes = engine.scopes()?;
+                self.snapshots.sight().lay_over_list(&mut scopes);
+                scopes.retain(|scope| kind.is_none_or(|kind| ScopeKind::of(*scope) == kind));
+                Ok(scopes.into_iter().collect())
+            }
         }
     }
 

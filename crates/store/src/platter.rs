@@ -1,14 +1,17 @@
-//! A disk in memory with a cache in front of it, for tests and the simulator: its power can go between
-//! any two calls, and then an arbitrary part of what was not synced is lost, sector by sector. It can
+//! A disk in memory with a cache in front of it and the files of a store on it, for tests and the
+//! simulator: its power can go between any two calls, and then an arbitrary part of what was not synced is lost, sector by sector. It can
 //! fill up, its syncs can fail, and a write can land where it does not belong.
 
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::embedded::disk::Disk;
+use crate::embedded::disk::{Disk, Ground, Part};
+use crate::embedded::journal::JournalSize;
 use crate::{Embedded, StoreError};
 
 const SECTOR: usize = 512;
+/// Small, so that halves of the journal are full often.
+const JOURNAL: JournalSize = JournalSize { first: 4 << 10, most: 32 << 10 };
 
 /// The disk. A clone is the same one.
 #[derive(Clone, Debug, Default)]
@@ -16,20 +19,28 @@ pub struct Platter(Arc<Mutex<Inside>>);
 
 #[derive(Debug, Default)]
 struct Inside {
+    files: [Bytes; 3],
+    /// How much there is.
+    room: Option<usize>,
+    syncs_fail: bool,
+    /// Writes until one goes astray, and the sector of its file where it lands.
+    strays_in: Option<(u64, usize)>,
+    /// Writes and syncs until the power goes.
+    dies_in: Option<u64>,
+    is_dead: bool,
+}
+
+/// What is in a file.
+#[derive(Debug, Default)]
+struct Bytes {
     /// What the process sees.
     cached: Vec<u8>,
     /// What survives for certain.
     synced: Vec<u8>,
     /// Stretches written since the last sync.
     fresh: Vec<(usize, usize)>,
-    /// Where the room ends.
-    room: Option<usize>,
-    syncs_fail: bool,
-    /// Writes until one goes astray, and the sector where it lands.
-    strays_in: Option<(u64, usize)>,
-    /// Writes and syncs until the power goes.
-    dies_in: Option<u64>,
-    is_dead: bool,
+    /// What takes room: up to here something was written.
+    taken: usize,
 }
 
 impl Inside {
@@ -41,19 +52,43 @@ impl Inside {
         }
         if self.is_dead { Err(io::Error::other("the power is gone")) } else { Ok(()) }
     }
-}
 
-impl Inside {
     /// Where a write really lands.
-    fn landing(&mut self, start: usize, length: usize) -> usize {
+    fn landing(&mut self, file: usize, start: usize, length: usize) -> usize {
         let Some((left, sector)) = &mut self.strays_in else { return start };
         let place = *sector * SECTOR;
-        if *left > 0 || place == start || place + length > self.cached.len() {
+        if *left > 0 || place == start || place + length > self.files[file].cached.len() {
             *left = left.saturating_sub(1);
             return start;
         }
         self.strays_in = None;
         place
+    }
+
+    fn taken(&self) -> usize {
+        self.files.iter().map(|file| file.taken).sum()
+    }
+}
+
+impl Bytes {
+    /// `is_kept` decides for every sector that was not synced.
+    fn revive(&mut self, is_kept: &mut impl FnMut() -> bool) {
+        let mut left = std::mem::take(&mut self.synced);
+        if left.len() < self.cached.len() && is_kept() {
+            left.resize(self.cached.len(), 0);
+        }
+        for (start, end) in std::mem::take(&mut self.fresh) {
+            for sector in start / SECTOR..end.div_ceil(SECTOR) {
+                let from = (sector * SECTOR).max(start);
+                let to = ((sector + 1) * SECTOR).min(end).min(left.len());
+                if from < to && is_kept() {
+                    left[from..to].copy_from_slice(&self.cached[from..to]);
+                }
+            }
+        }
+        self.cached.clone_from(&left);
+        self.taken = left.len();
+        self.synced = left;
     }
 }
 
@@ -67,17 +102,45 @@ impl Platter {
     /// # Errors
     /// What is on it cannot be read.
     pub fn store(&self) -> Result<Embedded, StoreError> {
-        let disk = self.clone();
-        Embedded::on_disk(move || Ok(Box::new(disk.clone())))
+        Embedded::on_ground(self.clone(), JOURNAL)
     }
 
     /// How many bytes it holds.
     #[must_use]
     pub fn size(&self) -> usize {
-        self.inside().cached.len()
+        self.inside().files.iter().map(|file| file.cached.len()).sum()
     }
 
-    /// From now on there is only so much room.
+    /// How many bytes a file holds.
+    #[must_use]
+    pub fn size_of(&self, part: Part) -> usize {
+        self.inside().files[index(part)].cached.len()
+    }
+
+    /// A byte of a file is not what was written any more.
+    pub fn flip(&self, part: Part, byte: usize) {
+        let mut inside = self.inside();
+        let file = &mut inside.files[index(part)];
+        for bytes in [&mut file.cached, &mut file.synced] {
+            if let Some(byte) = bytes.get_mut(byte) {
+                *byte ^= 1 << (*byte % 8);
+            }
+        }
+    }
+
+    /// A copy as it is at this moment, as if the power had gone just now and nothing was lost.
+    #[must_use]
+    pub fn copy(&self) -> Self {
+        let inside = self.inside();
+        let files = [0, 1, 2].map(|file| {
+            let cached = inside.files[file].cached.clone();
+            let (synced, taken) = (cached.clone(), cached.len());
+            Bytes { cached, synced, fresh: Vec::new(), taken }
+        });
+        Self(Arc::new(Mutex::new(Inside { files, ..Inside::default() })))
+    }
+
+    /// From now on there is only so much room, for all files together.
     pub fn set_room(&self, room: Option<usize>) {
         self.inside().room = room;
     }
@@ -90,6 +153,12 @@ impl Platter {
     /// The power goes after so many more writes and syncs.
     pub fn die_in(&self, calls: u64) {
         self.inside().dies_in = Some(calls);
+    }
+
+    /// Whether the power has gone.
+    #[must_use]
+    pub fn is_dead(&self) -> bool {
+        self.inside().is_dead
     }
 
     /// After so many more writes one lands at another sector and says that all is well.
@@ -107,74 +176,88 @@ impl Platter {
     /// open must have gone.
     pub fn revive(&self, mut is_kept: impl FnMut() -> bool) {
         let mut inside = self.inside();
-        let inside = &mut *inside;
-        let mut left = std::mem::take(&mut inside.synced);
-        if left.len() < inside.cached.len() && is_kept() {
-            left.resize(inside.cached.len(), 0);
-        }
-        for (start, end) in std::mem::take(&mut inside.fresh) {
-            for sector in start / SECTOR..end.div_ceil(SECTOR) {
-                let from = (sector * SECTOR).max(start);
-                let to = ((sector + 1) * SECTOR).min(end).min(left.len());
-                if from < to && is_kept() {
-                    left[from..to].copy_from_slice(&inside.cached[from..to]);
-                }
-            }
-        }
-        inside.cached.clone_from(&left);
-        inside.synced = left;
+        inside.files.iter_mut().for_each(|file| file.revive(&mut is_kept));
         inside.dies_in = None;
         inside.is_dead = false;
     }
 }
 
-impl Disk for Platter {
+fn index(part: Part) -> usize {
+    match part {
+        Part::Tree => 0,
+        Part::Journal(half) => 1 + half,
+    }
+}
+
+impl Ground for Platter {
+    fn file(&self, part: Part) -> io::Result<Box<dyn Disk>> {
+        Ok(Box::new(PlatterFile(self.clone(), index(part))))
+    }
+
+    fn room(&self) -> Option<u64> {
+        let inside = self.inside();
+        inside.room.map(|room| room.saturating_sub(inside.taken()) as u64)
+    }
+}
+
+/// A file of the disk.
+#[derive(Debug)]
+struct PlatterFile(Platter, usize);
+
+impl Disk for PlatterFile {
     fn len(&self) -> io::Result<u64> {
-        Ok(self.inside().cached.len() as u64)
+        Ok(self.0.inside().files[self.1].cached.len() as u64)
     }
 
     fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
         let range = offset as usize..offset as usize + out.len();
-        let inside = self.inside();
-        out.copy_from_slice(inside.cached.get(range).ok_or(io::ErrorKind::UnexpectedEof)?);
+        let inside = self.0.inside();
+        let found = inside.files[self.1].cached.get(range);
+        out.copy_from_slice(found.ok_or(io::ErrorKind::UnexpectedEof)?);
         Ok(())
     }
 
     fn set_len(&self, len: u64) -> io::Result<()> {
-        let mut inside = self.inside();
+        let mut inside = self.0.inside();
         inside.live()?;
-        inside.cached.resize(len as usize, 0);
-        inside.fresh.iter_mut().for_each(|(_, end)| *end = (*end).min(len as usize));
+        let (file, len) = (&mut inside.files[self.1], len as usize);
+        file.cached.resize(len, 0);
+        file.fresh.iter_mut().for_each(|(_, end)| *end = (*end).min(len));
+        file.taken = file.taken.min(len);
         Ok(())
     }
 
     fn sync_data(&self) -> io::Result<()> {
-        let mut inside = self.inside();
+        let mut inside = self.0.inside();
         inside.live()?;
         if inside.syncs_fail {
             return Err(io::Error::other("the disk is dying"));
         }
-        let inside = &mut *inside;
-        inside.synced.resize(inside.cached.len(), 0);
-        for (start, end) in std::mem::take(&mut inside.fresh) {
+        let file = &mut inside.files[self.1];
+        file.synced.resize(file.cached.len(), 0);
+        for (start, end) in std::mem::take(&mut file.fresh) {
             if start < end {
-                inside.synced[start..end].copy_from_slice(&inside.cached[start..end]);
+                file.synced[start..end].copy_from_slice(&file.cached[start..end]);
             }
         }
         Ok(())
     }
 
     fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
-        let mut inside = self.inside();
+        let mut inside = self.0.inside();
         inside.live()?;
-        let start = inside.landing(offset as usize, data.len());
+        let start = inside.landing(self.1, offset as usize, data.len());
         let end = start + data.len();
-        if inside.room.is_some_and(|room| end > room) {
+        // What was written once has its place.
+        let more = end.saturating_sub(inside.files[self.1].taken);
+        if more > 0 && inside.room.is_some_and(|room| inside.taken() + more > room) {
             return Err(io::ErrorKind::StorageFull.into());
         }
-        let place = inside.cached.get_mut(start..end).ok_or(io::ErrorKind::UnexpectedEof)?;
+        let file = &mut inside.files[self.1];
+        let place = file.cached.get_mut(start..end).ok_or(io::ErrorKind::UnexpectedEof)?;
         place.copy_from_slice(data);
-        inside.fresh.push((start, end));
+        file.fresh.push((start, end));
+        file.taken = file.taken.max(end);
         Ok(())
     }
 }

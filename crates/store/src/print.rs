@@ -55,7 +55,7 @@ pub fn of_bytes(bytes: &[u8]) -> Print {
     first(&hasher)
 }
 
-fn first(hasher: &blake3::Hasher) -> Print {
+pub(crate) fn first(hasher: &blake3::Hasher) -> Print {
     let mut bytes = [0; 8];
     hasher.finalize_xof().fill(&mut bytes);
     u64::from_le_bytes(bytes)

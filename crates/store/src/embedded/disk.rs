@@ -9,6 +9,27 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 pub use redb::StorageBackend as Disk;
 
+/// The files of a store.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Part {
+    /// The tree.
+    Tree,
+    /// A half of the journal, 0 or 1.
+    Journal(usize),
+}
+
+/// What a store stands on: its files, opened as often as need be, and how much room there is.
+pub trait Ground: Send {
+    /// Opens a file for reading and writing.
+    ///
+    /// # Errors
+    /// It is not there, or the system refuses.
+    fn file(&self, part: Part) -> io::Result<Box<dyn Disk>>;
+
+    /// The bytes that can still be written; none when nobody knows.
+    fn room(&self) -> Option<u64>;
+}
+
 /// A file.
 #[derive(Debug)]
 pub struct DiskFile(File);

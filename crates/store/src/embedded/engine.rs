@@ -1,34 +1,36 @@
 //! The engine under the store: one ordered tree, written in transactions that are synced before they
-//! are answered. Here is all that knows redb.
+//! are answered. Here, and for reading in `reading.rs`, is what knows redb.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::io;
-use std::ops::Bound;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use bytes::Bytes;
 use redb::{
-    Database, Durability, ReadTransaction, ReadableDatabase, ReadableTable, StorageError, Table,
-    TableDefinition,
+    Database, Durability, ReadableDatabase, ReadableTable, StorageError, Table, TableDefinition,
+    WriteTransaction,
 };
-use rejoin_core::id::{OwnerEpoch, Revision};
-use rejoin_core::scope::{Batch, Change, Opened, ScopeId};
+use rejoin_core::id::Revision;
+use rejoin_core::scope::{Opened, ScopeId};
 
 use super::disk::{Disk, Watched};
+use super::journal::Mark;
+use super::layer::{Layer, Look, Overlay};
+use super::reading::{self, Known, Reader, as_slices, stretch};
 use super::row::{self, Head};
-use crate::memory::{Verdict, doomed, judge};
-use crate::{Damaged, Outcome, ScopeKind, StoreError, print};
+use crate::StoreError;
 
 /// Heads and rows of all scopes.
-const SCOPES: TableDefinition<'_, &[u8], &[u8]> = TableDefinition::new("scopes");
+pub(super) const SCOPES: TableDefinition<'_, &[u8], &[u8]> = TableDefinition::new("scopes");
 /// What was set aside, under a number for each scope, as it was found.
-const ASIDE: TableDefinition<'_, (u64, &[u8]), &[u8]> = TableDefinition::new("aside");
+pub(super) const ASIDE: TableDefinition<'_, (u64, &[u8]), &[u8]> = TableDefinition::new("aside");
 /// Owner epochs above those in the heads of their scopes.
-const RAISED: TableDefinition<'_, &[u8], u64> = TableDefinition::new("raised");
+pub(super) const RAISED: TableDefinition<'_, &[u8], u64> = TableDefinition::new("raised");
 /// What the folder says of itself.
 const ABOUT: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("about");
+/// Under which name it tells of the journal.
+const MARK: &str = "journal";
 
 /// Memory for pages. Scopes are read once, when they are opened; what is written often is small.
 const CACHE_BYTES: usize = 32 << 20;
@@ -42,6 +44,17 @@ pub(super) enum Trouble {
     Poisoned,
     /// Anything else.
     Unreadable(String),
+}
+
+impl Trouble {
+    /// What an error of a disk amounts to; that of a sync is another matter.
+    pub(super) fn of_disk(error: io::Error) -> Self {
+        if is_full(&error) {
+            Self::Full
+        } else {
+            Self::Unreadable(format!("the disk says: {error}"))
+        }
+    }
 }
 
 impl From<Trouble> for StoreError {
@@ -59,9 +72,6 @@ pub(super) struct Engine {
     database: Arc<Database>,
     sync_failed: Arc<AtomicBool>,
 }
-
-/// Owner epochs that were raised when their scopes were opened, until something is written with them.
-pub(super) type Raised = BTreeMap<ScopeId, OwnerEpoch>;
 
 /// Whether opening a scope leaves its head as it is and writes the owner's epoch to a table of its
 /// own. Opening a hundred thousand sessions would otherwise write every page again.
@@ -115,41 +125,54 @@ impl Engine {
         })
     }
 
-    pub(super) fn commit(
-        &self,
-        group: &[Batch],
-        raised: &mut Raised,
-    ) -> Result<Vec<Outcome>, Trouble> {
-        let (outcomes, changed) = self.guard(|database| {
-            let mut writing = database.begin_write()?;
-            writing.set_durability(Durability::Immediate)?;
-            let (outcomes, changed) = {
-                let rows = writing.open_table(SCOPES)?;
-                let mut pen = Pen { rows, heads: BTreeMap::new(), raised };
-                let mut outcomes = Vec::with_capacity(group.len());
-                for (batch, is_doomed) in group.iter().zip(doomed(group)) {
-                    outcomes.push(pen.apply(batch, is_doomed)?);
-                }
-                let changed = pen.write_heads()?;
-                if changed.iter().any(|scope| raised.contains_key(scope)) {
-                    let mut apart = writing.open_table(RAISED)?;
-                    for scope in changed.iter().filter(|scope| raised.contains_key(scope)) {
-                        apart.remove(&row::scope_bytes(*scope)[..])?;
-                    }
-                }
-                (outcomes, changed)
-            };
-            if changed.is_empty() {
-                writing.abort()?;
-            } else {
-                writing.commit()?;
+    /// What the tree says of the journal; none in a folder that had none.
+    pub(super) fn mark(&self) -> Result<Option<Mark>, Trouble> {
+        let Some(written) = self.about(MARK)? else { return Ok(None) };
+        let wrong = || Trouble::Unreadable("what it says of the journal is damaged".to_owned());
+        Mark::read(&written).map(Some).ok_or_else(wrong)
+    }
+
+    /// Brings layers into the tree, the older one first, and notes so: all of it or nothing.
+    pub(super) fn apply(&self, layers: &[&Layer], mark: Option<Mark>) -> Result<(), Trouble> {
+        self.write(|writing| {
+            let mut rows = writing.open_table(SCOPES)?;
+            let mut raised = writing.open_table(RAISED)?;
+            for (scope, overlay) in layers.iter().flat_map(|layer| layer.iter()) {
+                bring_in(&mut rows, &mut raised, scope, overlay)?;
             }
-            Ok((outcomes, changed))
-        })?;
-        for scope in changed {
-            raised.remove(&scope);
-        }
-        Ok(outcomes)
+            if let Some(mark) = mark {
+                writing.open_table(ABOUT)?.insert(MARK, &mark.write()[..])?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Removes scopes that will be gone once the layers are applied: that makes room for the rest.
+    pub(super) fn make_room(&self, layers: &[&Layer]) -> Result<(), Trouble> {
+        self.write(|writing| {
+            let mut rows = writing.open_table(SCOPES)?;
+            for (scope, overlay) in layers.iter().flat_map(|layer| layer.iter()) {
+                if overlay.is_anew {
+                    remove_range(&mut rows, &row::scope_bytes(scope), |_| {})?;
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// Moves damaged scopes away, as they are.
+    pub(super) fn put_aside(&self, scopes: &[ScopeId]) -> Result<(), Trouble> {
+        self.write(|writing| {
+            let mut rows = writing.open_table(SCOPES)?;
+            let mut aside = writing.open_table(ASIDE)?;
+            let mut raised = writing.open_table(RAISED)?;
+            for scope in scopes {
+                let bytes = row::scope_bytes(*scope);
+                set_aside(&mut rows, &mut aside, &bytes)?;
+                raised.remove(&bytes[..])?;
+            }
+            Ok(())
+        })
     }
 
     /// Writes scopes as a backup has them, whatever their owners and revisions.
@@ -205,94 +228,44 @@ impl Engine {
         })
     }
 
-    /// What was raised and not written with, as it is in the file.
-    pub(super) fn raised(&self) -> Result<Raised, Trouble> {
-        self.guard(|database| {
-            let reading = database.begin_read()?;
-            let table = match reading.open_table(RAISED) {
-                Err(redb::TableError::TableDoesNotExist(_)) => return Ok(Raised::new()),
-                table => table?,
-            };
-            let mut raised = Raised::new();
-            for entry in table.iter()? {
-                let (key, owner) = entry?;
-                if let Some((scope, _)) = row::split(key.value()) {
-                    raised.insert(scope, OwnerEpoch(owner.value()));
-                }
-            }
-            Ok(raised)
-        })
+    /// Where scopes stand.
+    pub(super) fn standings(&self, scopes: &[ScopeId]) -> Result<Vec<Known>, Trouble> {
+        self.read(|reader| scopes.iter().map(|scope| Ok(reader.standing(*scope)?)).collect())
     }
 
-    pub(super) fn open_scopes(
-        &self,
-        scopes: &[ScopeId],
-        raised: &mut Raised,
-    ) -> Result<Vec<Result<Opened, Damaged>>, Trouble> {
-        let found = self.guard(|database| {
-            let mut writing = database.begin_write()?;
-            writing.set_durability(Durability::Immediate)?;
-            let mut found = Vec::with_capacity(scopes.len());
-            {
-                let mut rows = writing.open_table(SCOPES)?;
-                let mut aside = writing.open_table(ASIDE)?;
-                let mut apart = writing.open_table(RAISED)?;
-                for scope in scopes {
-                    let bytes = row::scope_bytes(*scope);
-                    found.push(match read_scope(&rows, &bytes)? {
-                        Ok((mut head, read)) => {
-                            let before = raised.get(scope).copied().unwrap_or(head.owner);
-                            let owner = OwnerEpoch(before.0 + 1);
-                            if is_raised_apart(*scope) && head.revision > Revision(0) {
-                                apart.insert(&bytes[..], owner.0)?;
-                            } else {
-                                head.owner = owner;
-                                let written = head.write(&bytes);
-                                rows.insert(&row::head_key(&bytes)[..], &written[..])?;
-                            }
-                            Ok(Opened { owner, revision: head.revision, rows: read })
-                        }
-                        Err(why) if *scope == ScopeId::Hub => Err(Damaged { scope: *scope, why }),
-                        Err(why) => {
-                            set_aside(&mut rows, &mut aside, &bytes)?;
-                            apart.remove(&bytes[..])?;
-                            Err(Damaged { scope: *scope, why })
-                        }
-                    });
-                }
-            }
-            writing.commit()?;
-            Ok(found)
-        })?;
-        for (scope, opened) in scopes.iter().zip(&found) {
-            match opened {
-                Ok(opened) if is_raised_apart(*scope) && opened.revision > Revision(0) => {
-                    raised.insert(*scope, opened.owner);
-                }
-                Ok(_) => {}
-                Err(_) => drop(raised.remove(scope)),
-            }
-        }
-        Ok(found)
+    /// All of some scopes.
+    pub(super) fn look(&self, scopes: &[ScopeId]) -> Result<Vec<Look>, Trouble> {
+        self.read(|reader| scopes.iter().map(|scope| Ok(reader.look(*scope)?)).collect())
     }
 
-    pub(super) fn scopes(&self, kind: Option<ScopeKind>) -> Result<Vec<ScopeId>, Trouble> {
-        self.guard(|database| {
-            let reading = database.begin_read()?;
-            let mut scopes = list(&reading)?;
-            scopes.retain(|scope| kind.is_none_or(|kind| ScopeKind::of(*scope) == kind));
-            Ok(scopes)
-        })
+    pub(super) fn scopes(&self) -> Result<BTreeSet<ScopeId>, Trouble> {
+        self.guard(|database| reading::list(&database.begin_read()?))
     }
 
     pub(super) fn set_aside(&self) -> Result<Vec<ScopeId>, Trouble> {
         self.guard(|database| {
-            let found = aside(&database.begin_read()?)?;
-            let mut scopes: Vec<ScopeId> =
+            let found = reading::aside(&database.begin_read()?)?;
+            let scopes: BTreeSet<ScopeId> =
                 found.into_iter().filter_map(|(scope, ..)| scope).collect();
-            scopes.sort();
-            scopes.dedup();
-            Ok(scopes)
+            Ok(scopes.into_iter().collect())
+        })
+    }
+
+    fn read<T>(&self, work: impl FnOnce(&Reader) -> Result<T, redb::Error>) -> Result<T, Trouble> {
+        self.guard(|database| work(&Reader::new(&database.begin_read()?)?))
+    }
+
+    /// Writes something, synced when this returns.
+    fn write<T>(
+        &self,
+        work: impl FnOnce(&WriteTransaction) -> Result<T, redb::Error>,
+    ) -> Result<T, Trouble> {
+        self.guard(|database| {
+            let mut writing = database.begin_write()?;
+            writing.set_durability(Durability::Immediate)?;
+            let done = work(&writing)?;
+            writing.commit()?;
+            Ok(done)
         })
     }
 
@@ -316,8 +289,7 @@ fn judge_error(sync_failed: &AtomicBool, error: redb::Error) -> Trouble {
         return Trouble::Poisoned;
     }
     match error {
-        redb::Error::Io(error) if is_full(&error) => Trouble::Full,
-        redb::Error::Io(error) => Trouble::Unreadable(format!("the disk says: {error}")),
+        redb::Error::Io(error) => Trouble::of_disk(error),
         redb::Error::Corrupted(why) => {
             Trouble::Unreadable(format!("the data file is damaged: {why}"))
         }
@@ -333,108 +305,70 @@ fn is_full(error: &io::Error) -> bool {
     matches!(error.kind(), StorageFull | QuotaExceeded | FileTooLarge)
 }
 
-/// Writes batches; heads are read once and written once in a group.
-struct Pen<'a> {
-    rows: Rows<'a>,
-    heads: BTreeMap<ScopeId, Slot>,
-    raised: &'a Raised,
-}
-
-/// A head under way.
-struct Slot {
-    head: Option<Head>,
-    is_changed: bool,
-}
-
-impl Pen<'_> {
-    fn apply(&mut self, batch: &Batch, is_doomed: bool) -> Result<Outcome, StorageError> {
-        let scope = row::scope_bytes(batch.scope);
-        if !self.heads.contains_key(&batch.scope) {
-            let written = self.rows.get(&row::head_key(&scope)[..])?;
-            let head = match written.map(|written| Head::read(&scope, written.value())) {
-                // Damaged since it was opened: whoever writes it is done for, and the next start
-                // sets it aside.
-                Some(None) => return Ok(Outcome::Fenced { owner: OwnerEpoch(0) }),
-                Some(head) => head,
-                None => None,
-            };
-            let raised = self.raised.get(&batch.scope);
-            let head = head.map(|head| Head { owner: *raised.unwrap_or(&head.owner), ..head });
-            self.heads.insert(batch.scope, Slot { head, is_changed: false });
+/// Brings what becomes of a scope into the tree.
+fn bring_in(
+    rows: &mut Rows<'_>,
+    raised: &mut Table<'_, &'static [u8], u64>,
+    scope: ScopeId,
+    overlay: &Overlay,
+) -> Result<(), StorageError> {
+    let bytes = row::scope_bytes(scope);
+    let head_key = row::head_key(&bytes);
+    let head = if overlay.is_anew {
+        remove_range(rows, &bytes, |_| {})?;
+        Some(Head::default())
+    } else {
+        match rows.get(&head_key[..])? {
+            Some(written) => Head::read(&bytes, written.value()),
+            None => Some(Head::default()),
         }
-        let Some(slot) = self.heads.get_mut(&batch.scope) else { return Ok(Outcome::Unknown) };
-        let standing = slot.head.map(|head| (head.owner, head.revision, head.last));
-        if let Verdict::Answer(outcome) = judge(batch, standing, is_doomed) {
-            return Ok(outcome);
-        }
-        slot.is_changed = true;
-        if batch.delete_scope {
-            slot.head = None;
-            remove_range(&mut self.rows, &scope, |_| {})?;
-            return Ok(Outcome::Committed);
-        }
-        let mut head = slot.head.unwrap_or_default();
-        head.owner = batch.owner;
-        head.revision = batch.revision;
-        head.last = print::of_batch(batch);
-        change_rows(&mut self.rows, &scope, &mut head, batch)?;
-        slot.head = Some(head);
-        Ok(Outcome::Committed)
+    };
+    let Some((owner, revision, last)) = overlay.standing else {
+        raised.remove(&bytes[..])?;
+        return Ok(());
+    };
+    // A head that was damaged since it was read is left as it is: the next opening sets all of it aside.
+    let is_sound = head.is_some();
+    let mut head = head.unwrap_or_default();
+    if !overlay.is_written && is_raised_apart(scope) && head.revision > Revision(0) {
+        raised.insert(&bytes[..], owner.0)?;
+        return Ok(());
     }
-
-    /// The scopes that are changed.
-    fn write_heads(&mut self) -> Result<Vec<ScopeId>, StorageError> {
-        let mut changed = Vec::new();
-        for (scope, slot) in self.heads.iter().filter(|(_, slot)| slot.is_changed) {
-            changed.push(*scope);
-            let scope = row::scope_bytes(*scope);
-            if let Some(head) = slot.head {
-                self.rows.insert(&row::head_key(&scope)[..], &head.write(&scope)[..])?;
-            }
-        }
-        Ok(changed)
+    change_rows(rows, &bytes, &mut head, overlay)?;
+    if is_sound {
+        (head.owner, head.revision, head.last) = (owner, revision, last);
+        rows.insert(&head_key[..], &head.write(&bytes)[..])?;
+        raised.remove(&bytes[..])?;
     }
+    Ok(())
 }
 
 fn change_rows(
     rows: &mut Rows<'_>,
     scope: &[u8],
     head: &mut Head,
-    batch: &Batch,
+    overlay: &Overlay,
 ) -> Result<(), StorageError> {
-    for change in &batch.changes {
-        match change {
-            Change::Put(key, value) => {
-                let written = row::write_row(scope, key, batch.revision, value);
-                let before = rows.insert(&row::row_key(scope, key)[..], &written[..])?;
-                if let Some(before) = before {
-                    head.subtract(row::stored_print(before.value()));
-                }
+    for prefix in &overlay.gone {
+        remove_range(rows, &row::row_key(scope, prefix), |before| {
+            head.subtract(row::stored_print(before));
+        })?;
+    }
+    for (key, value) in &overlay.rows {
+        let place = row::row_key(scope, key);
+        let before = match value {
+            Some((revision, value)) => {
+                let written = row::write_row(scope, key, *revision, value);
                 head.add(row::stored_print(&written));
+                rows.insert(&place[..], &written[..])?
             }
-            Change::Delete(key) => {
-                if let Some(before) = rows.remove(&row::row_key(scope, key)[..])? {
-                    head.subtract(row::stored_print(before.value()));
-                }
-            }
-            Change::DeletePrefix(prefix) => {
-                remove_range(rows, &row::row_key(scope, prefix), |before| {
-                    head.subtract(row::stored_print(before));
-                })?;
-            }
+            None => rows.remove(&place[..])?,
+        };
+        if let Some(before) = before {
+            head.subtract(row::stored_print(before.value()));
         }
     }
     Ok(())
-}
-
-/// From `prefix` to the first key that does not begin so.
-fn stretch(prefix: &[u8]) -> (Bound<Vec<u8>>, Bound<Vec<u8>>) {
-    let end = row::behind(prefix).map_or(Bound::Unbounded, Bound::Excluded);
-    (Bound::Included(prefix.to_vec()), end)
-}
-
-fn as_slices((start, end): &(Bound<Vec<u8>>, Bound<Vec<u8>>)) -> (Bound<&[u8]>, Bound<&[u8]>) {
-    (start.as_ref().map(|key| &key[..]), end.as_ref().map(|key| &key[..]))
 }
 
 fn remove_range(
@@ -446,56 +380,6 @@ fn remove_range(
     rows.retain_in::<&[u8], _>(as_slices(&stretch), |_, value| {
         gone(value);
         false
-    })
-}
-
-type Pairs = Vec<(Bytes, Bytes)>;
-
-/// All of a scope, or what is wrong with it.
-pub(super) fn read_scope(
-    rows: &impl ReadableTable<&'static [u8], &'static [u8]>,
-    scope: &[u8],
-) -> Result<Result<(Head, Pairs), String>, StorageError> {
-    let stretch = stretch(scope);
-    let mut head = None;
-    let mut read = Vec::new();
-    let (mut sum, mut newest) = (0u64, 0);
-    let mut wrong = None;
-    for entry in rows.range::<&[u8]>(as_slices(&stretch))? {
-        let (key, value) = entry?;
-        let rest = key.value().get(scope.len()..).unwrap_or_default();
-        let Some(own) = row::own_key(rest) else {
-            head = Head::read(scope, value.value());
-            if head.is_none() {
-                wrong.get_or_insert_with(|| "its head is not what was written".to_owned());
-            }
-            continue;
-        };
-        match row::read_row(scope, own, value.value()) {
-            Some((revision, print, value)) => {
-                sum = sum.wrapping_add(print);
-                newest = newest.max(revision.0);
-                read.push((Bytes::copy_from_slice(own), Bytes::copy_from_slice(value)));
-            }
-            None => {
-                let name = own.escape_ascii();
-                wrong.get_or_insert_with(|| format!("the row {name} is not what was written"));
-            }
-        }
-    }
-    if let Some(wrong) = wrong {
-        return Ok(Err(wrong));
-    }
-    Ok(match head {
-        None if read.is_empty() => Ok((Head::default(), read)),
-        None => Err("its head is missing".to_owned()),
-        Some(head) if head.rows != read.len() as u64 || head.sum != sum => {
-            Err(format!("{} rows were written and {} others are there", head.rows, read.len()))
-        }
-        Some(head) if newest > head.revision.0 => {
-            Err(format!("a row of revision {newest} is there before its time"))
-        }
-        Some(head) => Ok((head, read)),
     })
 }
 
@@ -512,52 +396,4 @@ fn set_aside(
         aside.insert((number, key.value()), value.value())?;
     }
     remove_range(rows, scope, |_| {})
-}
-
-/// All scopes, in order.
-pub(super) fn list(reading: &ReadTransaction) -> Result<Vec<ScopeId>, redb::Error> {
-    let rows = reading.open_table(SCOPES)?;
-    let mut scopes = Vec::new();
-    let mut from = Bound::Unbounded;
-    loop {
-        let range = (from.as_ref().map(|key: &Vec<u8>| &key[..]), Bound::Unbounded);
-        let Some(entry) = rows.range::<&[u8]>(range)?.next() else { return Ok(scopes) };
-        let (key, _) = entry?;
-        let Some((scope, _)) = row::split(key.value()) else {
-            // No scope of ours: what lies behind it may be.
-            from = Bound::Excluded(key.value().to_vec());
-            continue;
-        };
-        scopes.push(scope);
-        match row::behind(&row::scope_bytes(scope)) {
-            Some(next) => from = Bound::Included(next),
-            None => return Ok(scopes),
-        }
-    }
-}
-
-/// One scope as a snapshot shows it.
-pub(super) fn look(
-    reading: &ReadTransaction,
-    scope: ScopeId,
-) -> Result<Result<(Head, Pairs), String>, redb::Error> {
-    let rows = reading.open_table(SCOPES)?;
-    Ok(read_scope(&rows, &row::scope_bytes(scope))?)
-}
-
-/// What was set aside: scope, rows and bytes of each.
-pub(super) fn aside(
-    reading: &ReadTransaction,
-) -> Result<Vec<(Option<ScopeId>, u64, u64)>, redb::Error> {
-    let table = reading.open_table(ASIDE)?;
-    let mut found: BTreeMap<u64, (Option<ScopeId>, u64, u64)> = BTreeMap::new();
-    for entry in table.iter()? {
-        let (key, value) = entry?;
-        let (number, key) = key.value();
-        let slot = found.entry(number).or_default();
-        slot.0 = row::split(key).map(|(scope, _)| scope);
-        slot.1 += 1;
-        slot.2 += value.value().len() as u64;
-    }
-    Ok(found.into_values().collect())
 }

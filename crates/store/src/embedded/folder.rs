@@ -8,15 +8,18 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use super::disk::{Disk, DiskFile, Ground, Part};
+use super::journal;
 use crate::StoreError;
 
 /// The newest format that this program reads and the one it writes.
-pub const FORMAT: u32 = 1;
+pub const FORMAT: u32 = 2;
 
 const MARKER: &str = "FORMAT";
 const MARKER_UNDER_WAY: &str = "FORMAT.new";
 const DATA: &str = "store.redb";
 const DATA_UNDER_WAY: &str = "store.redb.new";
+const JOURNALS: [&str; 2] = [journal::name(0), journal::name(1)];
 const LOCK: &str = "lock";
 const RESERVE: &str = "reserve";
 /// Where a running server answers `rejoin backup` and `rejoin inspect`.
@@ -24,8 +27,18 @@ pub const CONTROL: &str = "control";
 /// The key by which clients know a server that encrypts datagrams.
 pub const ENET_KEY: &str = "enet.key";
 
-const OURS: [&str; 8] =
-    [MARKER, MARKER_UNDER_WAY, DATA, DATA_UNDER_WAY, LOCK, RESERVE, CONTROL, ENET_KEY];
+const OURS: [&str; 10] = [
+    MARKER,
+    MARKER_UNDER_WAY,
+    DATA,
+    DATA_UNDER_WAY,
+    JOURNALS[0],
+    JOURNALS[1],
+    LOCK,
+    RESERVE,
+    CONTROL,
+    ENET_KEY,
+];
 
 /// Why a folder cannot be used. Nothing in it was changed.
 #[derive(Debug)]
@@ -110,6 +123,8 @@ impl fmt::Display for Ago {
 pub struct Folder {
     path: PathBuf,
     id: String,
+    /// The format it was found in.
+    format: u32,
     /// Held for as long as it is open; the system gives it back when the process ends, however.
     lock: File,
 }
@@ -164,11 +179,11 @@ impl Folder {
         look(path)?;
         make_folder(path).map_err(system(path, "cannot be made"))?;
         let lock = take_lock(path)?;
-        let id = match look(path)? {
+        let (format, id) = match look(path)? {
             State::Ours => read_marker(path)?,
-            State::New => create(path, make)?,
+            State::New => (FORMAT, create(path, make)?),
         };
-        Ok(Self { path: path.to_owned(), id, lock })
+        Ok(Self { path: path.to_owned(), id, format, lock })
     }
 
     /// Whether a server runs on the folder; an error when it is not ours.
@@ -223,8 +238,60 @@ impl Folder {
         OpenOptions::new().read(true).write(true).open(self.path.join(DATA))
     }
 
+    pub(super) fn files(&self) -> Files {
+        Files { path: self.path.clone(), is_writable: true }
+    }
+
+    /// Makes files for the journal where there are none. Only for a store that needs nothing of them.
+    pub(super) fn make_journals(&self) -> Result<(), FolderError> {
+        make_journals(&self.path, false).map_err(system(&self.path, "the journal cannot be made"))
+    }
+
+    /// From now on only programs that know of today's format can read it.
+    pub(super) fn upgrade(&mut self) -> Result<(), FolderError> {
+        if self.format < FORMAT {
+            let failed = |what| system(&self.path, what);
+            let (new, marker) = (self.path.join(MARKER_UNDER_WAY), self.path.join(MARKER));
+            write_marker(&new, &self.id).map_err(failed("cannot be written"))?;
+            fs::rename(new, marker).map_err(failed("cannot be written"))?;
+            sync_folder(&self.path).map_err(failed("cannot be synced"))?;
+            self.format = FORMAT;
+        }
+        Ok(())
+    }
+
     pub(super) fn reserve(&self) -> PathBuf {
         self.path.join(RESERVE)
+    }
+}
+
+/// The files of a folder.
+#[derive(Clone, Debug)]
+pub(super) struct Files {
+    path: PathBuf,
+    is_writable: bool,
+}
+
+impl Files {
+    /// For somebody who writes nothing.
+    pub(super) fn to_look_at(path: &Path) -> Self {
+        Self { path: path.to_owned(), is_writable: false }
+    }
+}
+
+impl Ground for Files {
+    fn file(&self, part: Part) -> io::Result<Box<dyn Disk>> {
+        let name = match part {
+            Part::Tree => DATA,
+            Part::Journal(half) => journal::name(half),
+        };
+        let mut options = OpenOptions::new();
+        let file = options.read(true).write(self.is_writable).open(self.path.join(name))?;
+        Ok(Box::new(DiskFile::new(file)))
+    }
+
+    fn room(&self) -> Option<u64> {
+        fs4::available_space(&self.path).ok()
     }
 }
 
@@ -240,7 +307,7 @@ pub(super) fn data_to_look_at(path: &Path) -> Result<(File, String), FolderError
     if look(path)? == State::New {
         return Err(FolderError::Empty(path.to_owned()));
     }
-    let id = read_marker(path)?;
+    let (_, id) = read_marker(path)?;
     let file = File::open(path.join(DATA)).map_err(system(path, "store.redb cannot be read"))?;
     Ok((file, id))
 }
@@ -278,8 +345,8 @@ fn holder(lock: &mut File) -> (Option<u32>, Option<Duration>) {
     (process, since.map(|since| now.saturating_sub(since)))
 }
 
-/// The folder's id, if its format is one that we read.
-fn read_marker(path: &Path) -> Result<String, FolderError> {
+/// The folder's format and id, if it is one that we read.
+fn read_marker(path: &Path) -> Result<(u32, String), FolderError> {
     let broken = |why: &str| FolderError::Broken(path.to_owned(), why.to_owned());
     let text = fs::read_to_string(path.join(MARKER)).map_err(system(path, "FORMAT"))?;
     let mut lines = text.lines();
@@ -287,15 +354,30 @@ fn read_marker(path: &Path) -> Result<String, FolderError> {
         return Err(broken("the file FORMAT is not ours"));
     }
     let format = lines.next().and_then(|line| line.strip_prefix("format "));
-    match format.and_then(|number| number.parse::<u32>().ok()) {
+    let format = match format.and_then(|number| number.parse::<u32>().ok()) {
         Some(format) if format > FORMAT => {
             return Err(FolderError::Newer(path.to_owned(), format));
         }
-        Some(1..=FORMAT) => {}
+        Some(format @ 1..=FORMAT) => format,
         _ => return Err(broken("the file FORMAT names no format")),
-    }
+    };
     let id = lines.next().and_then(|line| line.strip_prefix("id ")).map(str::to_owned);
-    id.ok_or_else(|| broken("the file FORMAT names no id"))
+    id.map(|id| (format, id)).ok_or_else(|| broken("the file FORMAT names no id"))
+}
+
+fn write_marker(path: &Path, id: &str) -> io::Result<()> {
+    let text = format!("rejoin data\nformat {FORMAT}\nid {id}\n\nMade by rejoin. Do not edit.\n");
+    let mut file = File::create(path)?;
+    file.write_all(text.as_bytes())?;
+    file.sync_all()
+}
+
+fn make_journals(path: &Path, is_new: bool) -> io::Result<()> {
+    for name in JOURNALS {
+        let mut options = OpenOptions::new();
+        options.write(true).create(true).truncate(is_new).open(path.join(name))?;
+    }
+    sync_folder(path)
 }
 
 /// Makes a new store. The marker comes last: without it, nothing has been served from here.
@@ -305,11 +387,9 @@ fn create(
 ) -> Result<String, FolderError> {
     let failed = |what| system(path, what);
     let id = new_id(path);
-    let marker = format!("rejoin data\nformat {FORMAT}\nid {id}\n\nMade by rejoin. Do not edit.\n");
-    let mut under_way =
-        File::create(path.join(MARKER_UNDER_WAY)).map_err(failed("cannot be written"))?;
-    let written = under_way.write_all(marker.as_bytes()).and_then(|()| under_way.sync_all());
+    let written = write_marker(&path.join(MARKER_UNDER_WAY), &id);
     written.map_err(failed("cannot be written"))?;
+    make_journals(path, true).map_err(failed("the journal cannot be made"))?;
     let mut options = OpenOptions::new();
     let options = options.read(true).write(true).create(true).truncate(true);
     let data = options.open(path.join(DATA_UNDER_WAY)).map_err(failed("cannot be written"))?;

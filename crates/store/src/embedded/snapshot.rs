@@ -1,9 +1,10 @@
 //! Looking at a store while it is in use, or while nobody uses it: what is committed at one moment, all
 //! of it, without stopping anybody. Backups and surveys are made from this.
 
+use std::collections::BTreeSet;
 use std::io::{self, Read, Write};
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 use redb::{Database, ReadableDatabase};
@@ -11,10 +12,15 @@ use rejoin_core::id::{OwnerEpoch, Revision};
 use rejoin_core::scope::{Opened, ScopeId};
 
 use super::disk::Glass;
-use super::engine::{self, Engine};
-use super::folder::{self, FolderError};
+use super::engine::Engine;
+use super::folder::{self, Files, FolderError};
+use super::journal::{self, NO_JOURNAL};
+use super::layer::{Layer, Look};
+use super::opening;
+use super::reading;
 use super::row;
-use crate::{Damaged, Embedded, StoreError};
+use crate::memory::Standing;
+use crate::{Damaged, Embedded, StoreError, print};
 
 /// What a backup begins and ends with.
 const BEGINNING: &[u8; 16] = b"rejoin backup 1\n";
@@ -25,7 +31,52 @@ const RESTORE_AT_ONCE: usize = 1_000;
 
 /// Looks at a store. A clone looks at the same.
 #[derive(Clone, Default)]
-pub struct Snapshots(Arc<Mutex<Option<Arc<Database>>>>);
+pub struct Snapshots(Arc<Mutex<Sight>>);
+
+/// What there is to see: the tree, and over it what is only in the journal.
+#[derive(Default)]
+pub(super) struct Sight {
+    /// None while the engine is closed.
+    pub(super) database: Option<Arc<Database>>,
+    /// What is brought into the tree at this time.
+    pub(super) older: Option<Arc<Layer>>,
+    /// What is written.
+    pub(super) newest: Arc<Layer>,
+}
+
+impl Sight {
+    /// The older one first.
+    pub(super) fn layers(&self) -> Vec<Arc<Layer>> {
+        self.older.iter().chain([&self.newest]).map(Arc::clone).collect()
+    }
+
+    /// Where a scope stands that is not only in the tree.
+    pub(super) fn standing(&self, scope: ScopeId) -> Option<Option<Standing>> {
+        let older = || self.older.as_ref().and_then(|layer| layer.standing(scope));
+        self.newest.standing(scope).or_else(older)
+    }
+
+    pub(super) fn lay_over(&self, scope: ScopeId, look: Look) -> Look {
+        let look = match &self.older {
+            Some(layer) => layer.lay_over(scope, look),
+            None => look,
+        };
+        self.newest.lay_over(scope, look)
+    }
+
+    pub(super) fn lay_over_list(&self, scopes: &mut BTreeSet<ScopeId>) {
+        self.older.iter().chain([&self.newest]).for_each(|layer| layer.lay_over_list(scopes));
+    }
+
+    /// Whether everything is in the tree.
+    pub(super) fn is_clear(&self) -> bool {
+        self.older.is_none() && self.newest.is_empty()
+    }
+
+    pub(super) fn weight(&self) -> usize {
+        self.older.iter().chain([&self.newest]).map(|layer| layer.weight()).sum()
+    }
+}
 
 impl std::fmt::Debug for Snapshots {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -48,12 +99,8 @@ pub struct Aside {
 }
 
 impl Snapshots {
-    pub(super) fn show(&self, database: &Arc<Database>) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(database));
-    }
-
-    pub(super) fn hide(&self) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    pub(super) fn sight(&self) -> MutexGuard<'_, Sight> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Looks at the store of a folder that nobody uses. What an interrupted write left behind is
@@ -67,9 +114,18 @@ impl Snapshots {
         let glass = Glass::new(file).map_err(system)?;
         let store = |error: StoreError| FolderError::Store(path.to_owned(), error);
         let engine = Engine::open(Box::new(glass)).map_err(|trouble| store(trouble.into()))?;
-        super::check_about(path, &engine, &id)?;
+        opening::check_about(path, &engine, &id)?;
+        let broken = |trouble| opening::refusal(path, trouble);
+        let mark = engine.mark().map_err(broken)?.unwrap_or(NO_JOURNAL);
+        let files = Files::to_look_at(path);
+        let id = print::of_bytes(id.as_bytes());
+        let layer = journal::replay(&files, id, mark).map_err(broken)?;
         let snapshots = Self::default();
-        snapshots.show(engine.database());
+        *snapshots.sight() = Sight {
+            database: Some(Arc::clone(engine.database())),
+            older: None,
+            newest: Arc::new(layer),
+        };
         Ok(snapshots)
     }
 
@@ -81,12 +137,21 @@ impl Snapshots {
         &self,
         mut each: impl FnMut(Shown) -> io::Result<()>,
     ) -> Result<Vec<Aside>, StoreError> {
-        let database = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let database = database.ok_or(StoreError::Full)?;
         let failed = |error: redb::Error| StoreError::Unreadable(error.to_string());
-        let reading = database.begin_read().map_err(|error| failed(error.into()))?;
-        for scope in engine::list(&reading).map_err(failed)? {
-            let shown = match engine::look(&reading, scope).map_err(failed)? {
+        // Both at one moment: what leaves the one is in the other.
+        let (reading, sight) = {
+            let sight = self.sight();
+            let database = sight.database.as_ref().ok_or(StoreError::Full)?;
+            let reading = database.begin_read().map_err(|error| failed(error.into()))?;
+            let (older, newest) = (sight.older.clone(), Arc::clone(&sight.newest));
+            (reading, Sight { database: None, older, newest })
+        };
+        let mut scopes = reading::list(&reading).map_err(failed)?;
+        sight.lay_over_list(&mut scopes);
+        let reader = reading::Reader::new(&reading).map_err(failed)?;
+        for scope in scopes {
+            let look = reader.look(scope).map_err(|error| failed(error.into()))?;
+            let shown = match sight.lay_over(scope, look) {
                 Ok((head, rows)) => {
                     Ok((scope, Opened { owner: head.owner, revision: head.revision, rows }))
                 }
@@ -94,7 +159,7 @@ impl Snapshots {
             };
             each(shown).map_err(|error| StoreError::Unreadable(error.to_string()))?;
         }
-        let aside = engine::aside(&reading).map_err(failed)?;
+        let aside = reading::aside(&reading).map_err(failed)?;
         Ok(aside.into_iter().map(|(scope, rows, bytes)| Aside { scope, rows, bytes }).collect())
     }
 

@@ -226,6 +226,9 @@ fn one_damaged_page_after_an_unclean_end_refuses_the_file_and_says_what_to_do() 
     for id in 1..=3 {
         store.apply(&batch(session(id), 1, 1, vec![put("self", &format!("<<{id}>>"))]));
     }
+    // All of it is in the tree.
+    drop(store);
+    let store = Embedded::open(&path).expect("ours");
     // As it is while the store is in use: nobody has closed it.
     std::fs::create_dir(&copy).expect("a folder");
     for file in std::fs::read_dir(&path).expect("a folder").map(|file| file.expect("a file")) {

@@ -8,7 +8,7 @@ use std::path::Path;
 use rejoin_core::id::{Revision, SessionId};
 use rejoin_core::scope::ScopeId;
 use rejoin_store::contract::{a_patient_writer_gets_everything_in, batch, put};
-use rejoin_store::embedded::folder::{Folder, FolderError};
+use rejoin_store::embedded::folder::{FORMAT, Folder, FolderError};
 use rejoin_store::embedded::snapshot::{Snapshots, restore};
 use rejoin_store::{Embedded, Outcome, Store};
 
@@ -94,11 +94,13 @@ fn a_newer_format_is_refused_by_its_number() {
     let folder = tempfile::tempdir().expect("a folder");
     with_one_row(folder.path());
     let marker = folder.path().join("FORMAT");
-    let newer = fs::read_to_string(&marker).expect("text").replace("format 1", "format 7");
+    let own = format!("format {FORMAT}");
+    let newer = fs::read_to_string(&marker).expect("text").replace(&own, "format 7");
     fs::write(&marker, newer).expect("it is written");
     let before = contents(folder.path());
     let told = refusal(folder.path());
-    assert!(told.contains("newer rejoin (format 7, this one reads up to 1)"), "{told}");
+    let sentence = format!("newer rejoin (format 7, this one reads up to {FORMAT})");
+    assert!(told.contains(&sentence), "{told}");
     assert_eq!(contents(folder.path())["store.redb"], before["store.redb"]);
 }
 

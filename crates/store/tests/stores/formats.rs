@@ -1,6 +1,6 @@
 //! Folders of every format there has been, as they were written then, are read by what is written now.
-//! `formats/1` was made by [`write_all`]; a new format gets a folder of its own beside it, and the old
-//! ones stay as they are.
+//! `formats/1` was made by [`write_all`] and closed. `formats/2` was copied while it was in use, so that all
+//! is in its journal. A new format gets a folder of its own beside them, and the old ones stay as they are.
 
 use std::path::Path;
 
@@ -44,10 +44,23 @@ fn every_format_there_has_been_is_read() {
     for format in 1..=FORMAT {
         let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/formats/{format}"));
         let folder = tempfile::tempdir().expect("a folder");
-        for name in ["FORMAT", "store.redb"] {
-            std::fs::copy(kept.join(name), folder.path().join(name)).expect("it is kept");
-        }
+        copy_all(&kept, folder.path());
         check_all(&mut Embedded::open(folder.path()).expect("an old format is read"));
+        // And it is of today's format from then on.
+        let marker = std::fs::read_to_string(folder.path().join("FORMAT")).expect("a marker");
+        assert!(marker.contains(&format!("format {FORMAT}\n")), "{marker}");
+        let mut store = Embedded::open(folder.path()).expect("ours");
+        assert_eq!(store.open_one(ALL[1]).map(|opened| opened.revision), Ok(Revision(3)));
+    }
+}
+
+fn copy_all(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).expect("a folder");
+    for file in std::fs::read_dir(from).expect("it is kept").map(|file| file.expect("a file")) {
+        let name = file.file_name();
+        if name != "lock" && name != "reserve" {
+            std::fs::copy(file.path(), to.join(name)).expect("copied");
+        }
     }
 }
 
@@ -57,12 +70,7 @@ fn what_the_folders_hold_is_what_is_written_today() {
     let mut store = Embedded::open(folder.path()).expect("a new store");
     write_all(&mut store);
     if let Ok(path) = std::env::var("REJOIN_KEEP_FORMAT") {
-        drop(store);
-        std::fs::create_dir_all(&path).expect("a folder");
-        for name in ["FORMAT", "store.redb"] {
-            std::fs::copy(folder.path().join(name), Path::new(&path).join(name)).expect("copied");
-        }
-        store = Embedded::open(folder.path()).expect("ours");
+        copy_all(folder.path(), Path::new(&path));
     }
     check_all(&mut store);
 }
