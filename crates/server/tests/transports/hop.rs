@@ -45,14 +45,18 @@ impl Traveller {
         assert_eq!(welcome.rung(), Rung::Replayed, "{:?} at {:?}", welcome.reason(), self.position);
         assert_eq!(welcome.applied, self.number, "what it said before is applied once");
         self.welcome = welcome;
-        self.number = speaker.tell(say.to_owned(), false).await;
-        while self.heard.len() < until {
+        // Answered, and so consumed: the next hello says that nothing before it is left to send.
+        self.number = speaker.tell(say.to_owned(), true).await;
+        let mut is_answered = false;
+        while self.heard.len() < until || !is_answered {
             match speaker.hear().await {
                 Ok(server_frame::Frame::Down(down)) => {
                     assert!(down.seq > self.position.seq, "nothing comes twice");
                     self.position.seq = down.seq;
-                    if let Some(down::Body::Message(message)) = down.body {
-                        self.heard.push(message.payload);
+                    match down.body {
+                        Some(down::Body::Message(message)) => self.heard.push(message.payload),
+                        Some(down::Body::Reply(reply)) => is_answered |= reply.to == self.number,
+                        _ => {}
                     }
                 }
                 other => panic!("{other:?}"),
