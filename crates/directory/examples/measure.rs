@@ -109,6 +109,11 @@ fn on_cpu() -> Duration {
     Duration::from_nanos(ns.unwrap_or_default())
 }
 
+/// What each of so many cost since then.
+fn each(since: Duration, count: usize) -> String {
+    format!("{:.2} us", (on_cpu() - since).as_secs_f64() * 1e6 / count.max(1) as f64)
+}
+
 fn percentile(times: &mut [Duration], share: f64) -> Duration {
     times.sort_unstable();
     let at = ((times.len() as f64 * share) as usize).min(times.len().saturating_sub(1));
@@ -166,12 +171,12 @@ fn main() {
         (on_cpu() - busy).as_micros() as f64 / count as f64,
         resident_bytes().saturating_sub(before) / count,
     );
-    let begun = Instant::now();
+    let busy = on_cpu();
     let fill = count / 2;
     for (index, game) in games.iter().take(fill).enumerate() {
         desk.reserve(*game, format!("player-{index}")).expect("a seat");
     }
-    println!("{:.0} reservations a second", fill as f64 / begun.elapsed().as_secs_f64());
+    println!("a reservation: {} on the CPU", each(busy, fill));
     stays(&mut desk, &games);
     searches(&mut desk, "has_room, newest first", |_| "has_room = true".into(), "created DESC");
     let modes = |it: usize| format!("properties.mode = 'mode-{}' AND has_room = true", it % 20);
@@ -189,7 +194,7 @@ fn main() {
 
 /// Whole stays: reserve, claim, confirm, complete.
 fn stays(desk: &mut Desk, games: &[GameId]) {
-    let (begun, rounds) = (Instant::now(), games.len().min(100_000));
+    let (busy, rounds) = (on_cpu(), games.len().min(100_000));
     for (index, game) in games.iter().rev().take(rounds).enumerate() {
         let player = format!("visitor-{index}");
         let Ok(Answer::Seats(seats)) = desk.reserve(*game, player.clone()) else { continue };
@@ -210,8 +215,7 @@ fn stays(desk: &mut Desk, games: &[GameId]) {
             desk.ask(command).expect("a step of a stay");
         }
     }
-    let asked = rounds as f64 * 5.0;
-    println!("{:.0} steps of stays a second", asked / begun.elapsed().as_secs_f64());
+    println!("a step of a stay: {} on the CPU", each(busy, rounds * 5));
 }
 
 /// From a reservation to a search that shows it.

@@ -33,6 +33,8 @@ pub(crate) enum Effect {
     Seen(Arc<GameView>),
     /// A host's committed state.
     HostSeen(Box<HostView>),
+    /// Whether a host runs this Game, as it is committed.
+    HostGame(HostId, GameId, bool),
     /// A queue's committed settings.
     QueueSeen(QueueId, Box<QueueSpec>),
     /// A placement's committed state.

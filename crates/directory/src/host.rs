@@ -198,6 +198,6 @@ pub struct HostView {
     pub presence: Presence,
     /// Whether it is well.
     pub is_healthy: bool,
-    /// The Games it runs.
+    /// The Games it runs, in the order of their ids.
     pub games: Vec<GameId>,
 }

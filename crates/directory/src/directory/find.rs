@@ -160,6 +160,16 @@ impl Directory {
         Ok(Answer::Address(HostAddress { host: seen.id, address, port }))
     }
 
+    /// Whether a host runs a Game, as it is committed.
+    pub(super) fn host_game_seen(&mut self, host: HostId, game: GameId, runs: bool) {
+        let Some(seen) = self.seen_hosts.get_mut(&host) else { return };
+        match (seen.games.binary_search(&game), runs) {
+            (Err(place), true) => seen.games.insert(place, game),
+            (Ok(place), false) => drop(seen.games.remove(place)),
+            _ => {}
+        }
+    }
+
     pub(super) fn list_queues(&self) -> Answer {
         Answer::Queues(self.seen_queues.values().map(|queue| QueueSpec::clone(queue)).collect())
     }

@@ -42,6 +42,7 @@ impl Directory {
             Effect::Event(event) => self.push(DirectoryOutput::Event(event)),
             Effect::Seen(game) => self.seen(now.time, game),
             Effect::HostSeen(host) => drop(self.seen_hosts.insert(host.id, host)),
+            Effect::HostGame(host, game, runs) => self.host_game_seen(host, game, runs),
             Effect::QueueSeen(id, queue) => drop(self.seen_queues.insert(id, queue)),
             Effect::PlacementSeen(view) => self.placement_seen(now.time, &view),
             Effect::Watched { ticket, queue, placement, views } => {
@@ -119,7 +120,9 @@ impl Directory {
     pub(super) fn tell_game(&mut self, now: Moment, id: GameId, input: GameInput) {
         let Some(game) = self.games.get_mut(&id) else { return hit(Mark::StaleMail) };
         game.handle(now, input);
-        self.drain_game(id);
+        self.mail.extend(std::iter::from_fn(|| game.next_output()));
+        let at = game.next_deadline();
+        self.arm(ScopeId::Game(id), at);
     }
 
     pub(super) fn tell_host(&mut self, now: Moment, id: HostId, input: HostInput) {

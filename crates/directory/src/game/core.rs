@@ -273,7 +273,7 @@ impl GameCore {
             limits::key("idempotency key", key)?;
         }
         let hold = self.checked_hold(hold.unwrap_or(self.config.seat_hold))?;
-        if let Some(seats) = self.seats.of_key(key, Guest::print(guests))? {
+        if let Some(seats) = self.seats.of_key(key, guests)? {
             hit(Mark::ReservedAgain);
             return Ok(self.seats_answer(&seats));
         }

@@ -260,7 +260,7 @@ fn seat_row(seat: &Seat) -> SeatRow {
         player: seat.player.clone(),
         data: seat.data.clone(),
         key: seat.key.clone(),
-        print: seat.print.to_vec(),
+        print: if seat.key.is_empty() { Vec::new() } else { seat.print.to_vec() },
         created_ms: seat.created.0,
         process: seat.entry.map_or(0, |entry| entry.process),
         entry: seat.entry.map_or(0, |entry| entry.number),

@@ -67,7 +67,8 @@ impl Seats {
             hit(Mark::GameFull);
             return Err(Refusal::GameFull { free });
         }
-        let print = Guest::print(party);
+        // Without a key nobody asks again with other parameters.
+        let print = if key.is_empty() { Print::default() } else { Guest::print(party) };
         let taken = &ids[..party.len()];
         for (guest, id) in party.iter().zip(taken) {
             self.last_number += 1;
@@ -91,10 +92,15 @@ impl Seats {
     }
 
     /// The seats that were reserved with a key; an empty key is none.
-    pub(crate) fn of_key(&self, key: &str, print: Print) -> Result<Option<Vec<SeatId>>, Refusal> {
+    pub(crate) fn of_key(
+        &self,
+        key: &str,
+        party: &[Guest],
+    ) -> Result<Option<Vec<SeatId>>, Refusal> {
         if key.is_empty() {
             return Ok(None);
         }
+        let print = Guest::print(party);
         let from = (key.to_owned(), 0, SeatId::default());
         let with_key = self.keys.range(from..).take_while(|(known, ..)| known == key);
         let found: Vec<&Seat> = with_key.filter_map(|(.., id)| self.get(*id)).collect();

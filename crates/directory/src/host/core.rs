@@ -516,10 +516,16 @@ impl HostCore {
         if self.gate.is_closed() {
             return self.gate.settle(Vec::new());
         }
-        let changes = super::row::changes(self);
-        if std::mem::take(&mut self.is_changed) || !changes.is_empty() {
+        // A host may run a thousand Games: one that comes or goes is told alone.
+        if std::mem::take(&mut self.is_changed) || self.is_dirty {
             self.gate.after(Effect::HostSeen(Box::new(self.view())));
+        } else {
+            for game in &self.dirty_games {
+                let runs = self.games.contains_key(game);
+                self.gate.after(Effect::HostGame(self.id, *game, runs));
+            }
         }
+        let changes = super::row::changes(self);
         self.gate.settle(changes);
     }
 }

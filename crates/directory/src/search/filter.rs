@@ -148,6 +148,12 @@ impl Operand {
         }
     }
 
+    /// Whether it changes with the seats of a Game. All else changes with what the Game is asked to be,
+    /// or never.
+    pub(crate) fn is_about_seats(&self) -> bool {
+        matches!(self, Self::Players | Self::HasRoom)
+    }
+
     /// What a value it can be compared with is called; only numbers have an order.
     pub(crate) fn value_name(&self) -> &'static str {
         match self {

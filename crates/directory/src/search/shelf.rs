@@ -77,7 +77,15 @@ impl Shelf {
             return None;
         }
         let slot = known.unwrap_or_else(|| self.new_slot());
+        // A seat that changes moves the Game in few of its indexes.
+        let same_spec = match (&old, &new) {
+            (Some(old), Some(new)) => Arc::ptr_eq(&old.spec, &new.spec),
+            _ => false,
+        };
         for index in &mut self.indexes {
+            if same_spec && !index.by.is_about_seats() {
+                continue;
+            }
             let before = old.as_ref().map(|game| index.by.key(game));
             let after = new.as_ref().map(|game| index.by.key(game));
             if before == after {
