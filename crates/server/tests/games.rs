@@ -14,6 +14,7 @@ use rejoin_core::zone::{Context, Delivery, Sender, Zone, ZoneConfig};
 use rejoin_server::directory::rules::game::{
     EndCause as GameEnd, GameChange, GameSpec, GameView, Guest, SeatEnd, Standing, Status,
 };
+use rejoin_server::directory::rules::host::{HostWord, Registration};
 use rejoin_server::directory::rules::{Answer, Command, Refusal, Target};
 use rejoin_server::events::SeatEnded;
 use rejoin_server::{
@@ -425,13 +426,11 @@ async fn the_servers_own_stream_tells_of_games_seats_and_hosts_in_their_order() 
             | Event::SeatReserved { game: it, .. }
             | Event::SeatClaimed { game: it, .. }
             | Event::SeatEnded { game: it, .. } => *it == game,
-            Event::HostReady { .. } => true,
             _ => false,
         })
         .map(Event::name)
         .collect();
     let expected = [
-        "HostReady",
         "GameCreated",
         "GameActive",
         "SeatReserved",
@@ -443,6 +442,26 @@ async fn the_servers_own_stream_tells_of_games_seats_and_hosts_in_their_order() 
     ];
     assert_eq!(of_this, expected);
     assert_eq!(told.last(), Some(&Event::GameEnded { game, cause: GameEnd::LastLeft }));
+    // A host that comes and goes.
+    let registration = Registration {
+        fleet: "hall".to_owned(),
+        name: "other".to_owned(),
+        location: "local".to_owned(),
+        address: "203.0.113.7".to_owned(),
+        games_max: 1,
+        is_reusable: true,
+    };
+    let (other, orders) = door.register(registration).await.expect("it may");
+    let (log_paths, games) = (Vec::new(), Vec::new());
+    let ready = HostWord::Ready { port: 7777, log_paths, hooks_set: true, games };
+    door.host_said(other.id, other.lease, ready).await.expect("it runs");
+    let mut until_told = async |expected: Event| {
+        let told = async { while events.recv().await.expect("nobody falls behind") != expected {} };
+        tokio::time::timeout(PATIENCE, told).await.expect("in time");
+    };
+    until_told(Event::HostReady { host: other.id }).await;
+    drop(orders);
+    until_told(Event::HostAway { host: other.id }).await;
     until("the listener is told", async || seats.lock().expect("no panic").len() == 2).await;
     assert_eq!(*seats.lock().expect("no panic"), [SeatEnd::Released, SeatEnd::Left]);
     server.stop().await;
