@@ -43,6 +43,7 @@ const SDK: &[(&str, &str, &str)] = web! {
     "sdk/bytes.js": SCRIPT,
     "sdk/close.js": SCRIPT,
     "sdk/codec.js": SCRIPT,
+    "sdk/compression.js": SCRIPT,
     "sdk/config.js": SCRIPT,
     "sdk/downstream.js": SCRIPT,
     "sdk/error.js": SCRIPT,

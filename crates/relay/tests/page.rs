@@ -55,9 +55,10 @@ fn the_defaults_on_the_page_are_the_codes() {
         ("objects_max", config.objects_max.to_string()),
         // Of the program, which has a test that compares its own defaults.
         ("games", "`true`".to_owned()),
+        ("closes_in_match", "`false`".to_owned()),
     ] {
         let row = format!("| `{key}` | {value} |");
         assert!(section("Settings").contains(&row), "{row}");
     }
-    assert_eq!(section("Settings").matches("\n| `").count(), 11);
+    assert_eq!(section("Settings").matches("\n| `").count(), 12);
 }
