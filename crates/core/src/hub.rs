@@ -309,7 +309,7 @@ pub struct HubCounts {
 impl Hub {
     /// Takes one input. Afterwards [`next_output`](Self::next_output) is drained.
     pub fn handle(&mut self, now: Time, input: HubInput) {
-        self.note_stall(now);
+        let now = self.note_time(now);
         match input {
             HubInput::Opened { connection, serializer, origin, is_encrypted } => {
                 self.opened(now, connection, (serializer, is_encrypted), origin);

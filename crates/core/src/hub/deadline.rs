@@ -121,9 +121,13 @@ impl Alarms {
 impl Hub {
     /// Woken much later than asked for: everything that waited gets all the time since something was
     /// last heard. A little of that the process may have been there; who is held is given it.
-    pub(crate) fn note_stall(&mut self, now: Time) {
-        let seen_at = std::mem::replace(&mut self.alarms.seen_at, now);
-        let Some(next) = self.alarms.next() else { return };
+    ///
+    /// Returns the instant that counts: time never goes back here, whatever is handed in.
+    pub(crate) fn note_time(&mut self, now: Time) -> Time {
+        let seen_at = self.alarms.seen_at;
+        let now = now.max(seen_at);
+        self.alarms.seen_at = now;
+        let Some(next) = self.alarms.next() else { return now };
         if now.since(next) > self.config.stall {
             hit(Mark::Stalled);
             let late = now.since(seen_at.min(next));
@@ -135,6 +139,7 @@ impl Hub {
                 session.active_at = session.active_at.after(late);
             }
         }
+        now
     }
 
     pub(crate) fn wake(&mut self, now: Time) {

@@ -183,6 +183,8 @@ pub struct ZoneCore<Z: Zone> {
     /// Whose input this is, and its number: all that panics because of it is charged to that.
     pub(crate) culprit: Option<(SessionId, u64)>,
     pub(crate) unknown_answers: u64,
+    /// The last instant that was handed in.
+    seen_at: Time,
     pub(crate) ack_at: Option<Time>,
     /// The store is full: time stands still here.
     pub(crate) frozen: bool,
@@ -207,6 +209,7 @@ impl<Z: Zone> ZoneCore<Z> {
             closed: spec.closed,
             culprit: None,
             unknown_answers: 0,
+            seen_at: Time::ZERO,
             ack_at: None,
             frozen: false,
             failing: 0,
@@ -349,6 +352,9 @@ impl<Z: Zone> ZoneMachine for ZoneCore<Z> {
         if self.life == Life::Done {
             return;
         }
+        // Time never goes back here, whatever is handed in.
+        let now = now.max(self.seen_at);
+        self.seen_at = now;
         self.culprit = None;
         self.take(now, input);
         self.end_input(now);

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use rejoin_core::session::Latency;
+use rejoin_core::time::Time;
 use rejoin_core::wire::v1::{CloseCode, Ping, Rung, client_frame};
 
 use crate::desk::{Desk, config};
@@ -184,4 +185,30 @@ fn a_hold_that_begins_on_a_full_disk_begins_with_the_room() {
     desk.store_full(false);
     desk.wait(4_900);
     assert_eq!(desk.resume("ann").rung(), Rung::Replayed);
+}
+
+// The system's instants never do this; a driver with a fault may.
+#[test]
+fn an_instant_that_goes_back_panics_nowhere_and_ends_nobody() {
+    let mut desk = Desk::with_plaza(&["ann", "bob"]);
+    desk.wait(60_000);
+    let there = desk.now;
+    for back_ms in [1, 1_000, 30_000, 60_000] {
+        desk.now = Time(there.0 - back_ms * 1_000);
+        desk.assert_plays("ann");
+        desk.cut("bob");
+        assert_eq!(desk.resume("bob").rung(), Rung::Replayed, "{back_ms} ms back");
+        desk.assert_plays("bob");
+        desk.now = there;
+        desk.wait(1);
+        assert_eq!((desk.closed("ann"), desk.closed("bob")), (None, None), "{back_ms} ms back");
+    }
+    desk.wait(120_000);
+    desk.assert_plays("ann");
+    desk.assert_plays("bob");
+    // A hold that began before its time is over when its length has passed from there.
+    desk.now = Time(desk.now.0 - 3_000_000);
+    desk.cut("bob");
+    desk.wait(120_000);
+    assert_eq!(desk.view("bob"), None);
 }
