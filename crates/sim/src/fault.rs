@@ -517,6 +517,13 @@ impl World {
         self.players.iter().all(|player| player.retired || player.was_back) && self.seats_settled()
     }
 
+    /// How much those still have to say who were not seen with nothing to say.
+    #[must_use]
+    pub fn unsaid(&self) -> usize {
+        let waiting = self.players.iter().filter(|player| !player.retired && !player.was_back);
+        waiting.map(|player| player.client.buffered().0).sum()
+    }
+
     /// Keeps everybody trying, and asks those who are in a zone for a last report.
     pub fn nudge(&mut self) {
         for index in 0..self.players.len() {

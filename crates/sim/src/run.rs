@@ -96,10 +96,19 @@ pub fn play_with(seed: u64, options: Options, change: impl FnOnce(&mut World)) -
 fn play_world(world: &mut World) {
     world.begin();
     while !world.quiet && world.watch.found.is_empty() && world.step() {}
-    let (end, mut nudge_at) = (world.now + RECOVERY_US, world.now);
-    while world.watch.found.is_empty() && world.now < end {
+    let start = world.now;
+    let (mut end, mut nudge_at, mut left) = (start + RECOVERY_US, start, world.unsaid());
+    while world.watch.found.is_empty() {
+        if world.now >= end {
+            // Who had much to say over a slow link has it for as long as it becomes less.
+            let before = std::mem::replace(&mut left, world.unsaid());
+            if left >= before {
+                break;
+            }
+            end = world.now + RECOVERY_US;
+        }
         if world.now >= nudge_at {
-            if world.is_settled() && nudge_at > end - RECOVERY_US + 10 * NUDGE_US {
+            if world.is_settled() && nudge_at > start + 10 * NUDGE_US {
                 break;
             }
             world.nudge();
