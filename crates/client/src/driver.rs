@@ -27,6 +27,8 @@
 
 pub mod blocking;
 #[cfg(feature = "sessions")]
+pub mod exchange;
+#[cfg(feature = "sessions")]
 pub mod sessions;
 
 mod address;

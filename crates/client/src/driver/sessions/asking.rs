@@ -1,14 +1,13 @@
 //! Asking the directory: one request, one connection, one answer of bounded size in bounded time, or a
 //! stream of events.
 
+use std::io;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http_body_util::{BodyExt as _, Full, Limited};
 use hyper::body::Incoming;
-use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HOST, HeaderValue};
-use hyper::{Method, Request, Response};
-use hyper_util::rt::TokioIo;
+use hyper::header::HeaderValue;
+use hyper::{Method, Response};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -17,6 +16,7 @@ use tokio::time::{Instant, sleep, timeout};
 use super::error::SessionError;
 use super::following::Following;
 use crate::driver::endpoint::Endpoint;
+use crate::driver::exchange::whole;
 use crate::driver::options::Options;
 
 /// The largest answer: a page of Games with all they may have is smaller.
@@ -78,12 +78,7 @@ impl Desk {
 
     /// The whole of an answer.
     async fn whole(&self, answer: Response<Incoming>) -> Result<(u16, Bytes), SessionError> {
-        let status = answer.status().as_u16();
-        let body = Limited::new(answer.into_body(), ANSWER_BYTES_MAX).collect().await;
-        let body = body.map_err(|error| {
-            SessionError::Unreachable(format!("{}: {error}", self.endpoint.authority()))
-        });
-        Ok((status, body?.to_bytes()))
+        whole(answer, ANSWER_BYTES_MAX).await.map_err(|error| self.away(&error))
     }
 
     async fn send(
@@ -92,27 +87,12 @@ impl Desk {
         path: &str,
         body: Option<&Value>,
     ) -> Result<Response<Incoming>, SessionError> {
-        let away = |error: &dyn std::fmt::Display| {
-            SessionError::Unreachable(format!("{}: {error}", self.endpoint.authority()))
-        };
-        let text = body.map(Value::to_string).unwrap_or_default();
-        let mut request = Request::builder()
-            .method(method)
-            .uri(format!("/v1{path}"))
-            .header(HOST, self.endpoint.authority());
-        if let Some(key) = &self.key {
-            request = request.header(AUTHORIZATION, key);
-        }
-        if body.is_some() {
-            request = request.header(CONTENT_TYPE, "application/json");
-        }
-        let request = request.body(Full::new(Bytes::from(text))).map_err(|error| away(&error))?;
-        let pipe = self.endpoint.dial().await.map_err(|error| away(&error))?;
-        let opened = hyper::client::conn::http1::handshake(TokioIo::new(pipe)).await;
-        let (mut sender, connection) = opened.map_err(|error| away(&error))?;
-        // Ends with the sender, or with the other end.
-        tokio::spawn(connection);
-        sender.send_request(request).await.map_err(|error| away(&error))
+        let answer = self.endpoint.ask(method, path, self.key.as_ref(), body).await;
+        answer.map_err(|error| self.away(&error))
+    }
+
+    fn away(&self, error: &io::Error) -> SessionError {
+        SessionError::Unreachable(format!("{}: {error}", self.endpoint.authority()))
     }
 
     /// Looks at something that changes by itself, for as long as there is patience.

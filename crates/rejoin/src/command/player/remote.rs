@@ -1,16 +1,16 @@
 //! Orders to a server that runs somewhere else: over its HTTP API, with an operator's key.
 
+use std::io;
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use http_body_util::{BodyExt as _, Full, Limited};
+use hyper::Method;
 use hyper::body::Bytes;
-use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HOST, HeaderValue};
-use hyper::{Method, Request};
-use hyper_util::rt::TokioIo;
+use hyper::header::HeaderValue;
 use rejoin::client::driver::Endpoint;
+use rejoin::client::driver::exchange::whole;
 use serde_json::{Map, Value, json};
 
 use super::Failure;
@@ -106,7 +106,7 @@ impl Remote {
         match (order, done) {
             // What is left of the player, if anything is.
             (Order::Unban { who }, Ok(_)) => {
-                let shown = self.send(Method::GET, &format!("/players/{who}"), None).await?;
+                let shown = Box::pin(self.ask(&Order::Show { who: who.clone() })).await?;
                 Ok(Ok(shown.unwrap_or_else(|_| json!({}))))
             }
             (_, done) => Ok(done),
@@ -138,8 +138,9 @@ impl Remote {
         path: &str,
         body: Option<Value>,
     ) -> Result<Result<Value, Told>, Failure> {
-        let answered = tokio::time::timeout(PATIENCE, self.exchange(method, path, body)).await;
-        let answered = answered.unwrap_or_else(|_| Err("no answer in time".to_owned()));
+        let answered =
+            tokio::time::timeout(PATIENCE, self.exchange(method, path, body.as_ref())).await;
+        let answered = answered.unwrap_or_else(|_| Err(io::Error::other("no answer in time")));
         let at = self.endpoint.authority();
         let (status, text) = answered
             .map_err(|why| Failure::new(format!("the server at {at} cannot be asked: {why}")))?;
@@ -160,29 +161,10 @@ impl Remote {
         &self,
         method: Method,
         path: &str,
-        body: Option<Value>,
-    ) -> Result<(u16, Bytes), String> {
-        let mut request = Request::builder()
-            .method(method)
-            .uri(format!("/v1{path}"))
-            .header(HOST, self.endpoint.authority());
-        if let Some(key) = &self.key {
-            request = request.header(AUTHORIZATION, key);
-        }
-        if body.is_some() {
-            request = request.header(CONTENT_TYPE, "application/json");
-        }
-        let text = body.map(|body| body.to_string()).unwrap_or_default();
-        let request = request.body(Full::new(Bytes::from(text))).map_err(|e| e.to_string())?;
-        let pipe = self.endpoint.dial().await.map_err(|error| error.to_string())?;
-        let opened = hyper::client::conn::http1::handshake(TokioIo::new(pipe)).await;
-        let (mut sender, connection) = opened.map_err(|error| error.to_string())?;
-        // Ends with the sender, or with the other end.
-        tokio::spawn(connection);
-        let answer = sender.send_request(request).await.map_err(|error| error.to_string())?;
-        let status = answer.status().as_u16();
-        let body = Limited::new(answer.into_body(), ANSWER_BYTES_MAX).collect().await;
-        Ok((status, body.map_err(|error| error.to_string())?.to_bytes()))
+        body: Option<&Value>,
+    ) -> io::Result<(u16, Bytes)> {
+        let answer = self.endpoint.ask(method, path, self.key.as_ref(), body).await?;
+        whole(answer, ANSWER_BYTES_MAX).await
     }
 }
 
