@@ -22,6 +22,7 @@ const DURABLE: &str = "--durable";
 const SEATS: &str = "--seats";
 const FLOOD: &str = "--flood";
 const CROWD: &str = "--crowd";
+const SHIPPED: &str = "--shipped";
 const DURABLE_START: &str = "<!-- durable: begin -->";
 const DURABLE_END: &str = "<!-- durable: end -->";
 const DURABLE_PICTURE: &str = "\n![Figures by their targets](bench/durable.svg)\n";
@@ -31,13 +32,17 @@ const DURABLE_PICTURE: &str = "\n![Figures by their targets](bench/durable.svg)\
 pub struct Arguments {
     /// Options that are handed on, such as --quick, --only echo, --runs 5; of the bench, --durable
     /// measures what a folder costs instead, --seats the directory, --flood what honest players
-    /// notice of a flooder, and --crowd ten thousand connections, over TLS and in a storm.
+    /// notice of a flooder, --crowd ten thousand connections, over TLS and in a storm, and
+    /// --shipped the program with the settings it ships with: attacks, returns or ladder.
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTION")]
     options: Vec<String>,
 }
 
 /// `cargo xtask bench`: ends as the bench ends.
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
+    if has(arguments, SHIPPED) {
+        return shipped(arguments);
+    }
     let is_whole = !has(arguments, "--quick") && !has(arguments, "--only");
     let folder = root().join(FOLDER);
     let is_durable = has(arguments, DURABLE);
@@ -70,10 +75,24 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     Ok(ExitCode::from(code))
 }
 
+/// Builds the program that people start.
+fn build_program() -> Result<bool> {
+    cargo_succeeds(&["build", "--release", "--package", "rejoin", "--bin", "rejoin"])
+}
+
+/// `cargo xtask bench --shipped CASE`.
+fn shipped(arguments: &Arguments) -> Result<ExitCode> {
+    if !build_program()? {
+        return Ok(ExitCode::FAILURE);
+    }
+    let mut options = arguments.options.clone();
+    options.retain(|option| option != SHIPPED);
+    Ok(ExitCode::from(start("shipped", false, &options)?))
+}
+
 /// `cargo xtask soak`: ends as the soak ends.
 pub fn soak(arguments: &Arguments) -> Result<ExitCode> {
-    // The soak starts the program that people start.
-    if !cargo_succeeds(&["build", "--release", "--package", "rejoin", "--bin", "rejoin"])? {
+    if !build_program()? {
         return Ok(ExitCode::FAILURE);
     }
     let mut options = arguments.options.clone();

@@ -9,6 +9,7 @@ mod doc;
 mod fuzz;
 mod measure;
 mod package;
+mod packages;
 mod proto;
 mod schemathesis;
 mod sim;
@@ -41,7 +42,7 @@ enum Chore {
     Tidy,
     /// Builds the simulator and plays games against faults.
     ///
-    /// All that follows is handed on: --seeds N, --seconds S, --from SEED, --replay SEED.
+    /// All that follows is handed on: --seeds N, --directory, --from SEED, --replay SEED.
     /// `cargo xtask sim -- --help` prints the simulator's own help.
     Sim(sim::Arguments),
     /// Kills the real server while real clients talk, and compares what each of them heard.

@@ -8,6 +8,7 @@ use std::process::{Child, Command, ExitCode, Stdio};
 
 use anyhow::{Context, Result, bail};
 
+use crate::packages;
 use crate::stage::cargo_succeeds;
 
 /// The one that the checks below were chosen with.
@@ -57,25 +58,8 @@ pub fn beside(name: &str) -> Option<PathBuf> {
 }
 
 /// Where schemathesis is, fetched from PyPI if need be and if we may.
-pub fn judge() -> Result<PathBuf, &'static str> {
-    let current = std::env::current_exe().map_err(|_| "this program does not know where it is")?;
-    let folder = current.with_file_name("schemathesis");
-    let (program, stamp) = (folder.join("bin/schemathesis"), folder.join("package.txt"));
-    if std::fs::read_to_string(&stamp).is_ok_and(|package| package == PACKAGE) {
-        return Ok(program);
-    }
-    println!("    asking PyPI for {PACKAGE}");
-    let made = succeeds(Command::new("python3").args(["-m", "venv"]).arg(&folder));
-    let pip = folder.join("bin/pip");
-    if !made || !succeeds(Command::new(pip).args(["install", "--quiet", PACKAGE])) {
-        return Err("python3 with venv is missing, or PyPI does not give schemathesis");
-    }
-    std::fs::write(stamp, PACKAGE).map_err(|_| "its folder cannot be written")?;
-    Ok(program)
-}
-
-fn succeeds(command: &mut Command) -> bool {
-    command.output().is_ok_and(|output| output.status.success())
+pub fn judge() -> Result<PathBuf, String> {
+    Ok(packages::environment("schemathesis", PACKAGE)?.join("bin/schemathesis"))
 }
 
 /// A server that is ended with this.

@@ -11,7 +11,7 @@ use crate::tidy::root;
 /// What the simulator is told.
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// Options of the simulator, such as --seeds 200, --seconds 60, --from 7, --replay 42.
+    /// Options of the simulator, such as --seeds 200, --directory, --from 7, --replay 42.
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTION")]
     options: Vec<String>,
 }

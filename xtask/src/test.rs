@@ -2,11 +2,11 @@
 //! soonest, and one line with the count at the end.
 //!
 //! A stage that fails does not hide the next; only what cannot be built is not run. `passed` counts
-//! tests (the simulator is one); a stage without tests counts only when it fails, as one failure.
+//! tests (each of the two simulators is one); a stage without tests counts only when it fails, as one failure.
 
 mod autobahn;
 mod javascript;
-mod packages;
+mod node;
 mod runner;
 mod tally;
 
@@ -16,16 +16,17 @@ use std::process::ExitCode;
 use anyhow::Result;
 
 use crate::stage::{Stages, cargo, cargo_succeeds};
-use crate::{doc, proto, schemathesis, sim, tidy};
+use crate::{doc, packages, proto, schemathesis, sim, tidy};
+use node::Node;
 use runner::Runner;
 use tally::Tally;
 
 /// How to run the tests.
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// How long the simulator plays.
-    #[arg(long, default_value_t = 20, value_name = "SECONDS")]
-    sim_seconds: u32,
+    /// How many seeds the simulator plays. The directory's worlds are ten times as many: they are short.
+    #[arg(long, default_value_t = 100, value_name = "SEEDS")]
+    sim_seeds: u32,
     /// Use `cargo test` even where cargo-nextest is installed.
     #[arg(long)]
     no_nextest: bool,
@@ -54,16 +55,22 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let built = stages.run("build tests", || build(runner));
     tally.add_stage(built);
     if built {
-        stages.run("tests", || {
+        let mut outside = Vec::new();
+        let mut node = Err(String::new());
+        stages.run("outside programs", || {
             packages::install_for_tests();
-            runner.run_tests(&autobahn::fetch(), &mut tally)
+            node = Node::find();
+            outside.extend(autobahn::fetch());
+            outside.extend(node.iter().flat_map(Node::environment).cloned());
+            Ok(true)
         });
+        stages.run("tests", || runner.run_tests(&outside, &mut tally));
         if has_library() {
             stages.run("doc tests", || Runner::run_doc_tests(&mut tally));
         }
-        stages.run("javascript", || javascript::run(&mut tally));
+        stages.run("javascript", || javascript::run(&node, &mut tally));
         stages.run("schemathesis", || judge(&mut tally));
-        stages.run("simulator", || simulate(arguments.sim_seconds, &mut tally));
+        stages.run("simulator", || simulate(arguments.sim_seeds, &mut tally));
     }
     tally.add_stage(stages.run("tidy", || tidy::run().map(|()| true)));
 
@@ -120,6 +127,9 @@ fn has_library() -> bool {
     crates.is_ok_and(|folders| folders.flatten().any(|folder| is_library(&folder.path())))
 }
 
+/// Worlds of the directory for each world of sessions: one takes about a tenth of the time.
+const DIRECTORY_SEEDS: u32 = 10;
+
 /// How long an outside program asks the server what its description allows.
 const JUDGE_SECONDS: u32 = 20;
 
@@ -135,18 +145,25 @@ fn judge(tally: &mut Tally) -> Result<bool> {
             Ok(good)
         }
         Err(why) => {
-            tally.add_skip("schemathesis", why);
+            tally.add_skip("schemathesis", &why);
             Ok(true)
         }
     }
 }
 
-fn simulate(seconds: u32, tally: &mut Tally) -> Result<bool> {
+fn simulate(seeds: u32, tally: &mut Tally) -> Result<bool> {
     if !sim::exists() {
         tally.add_skip("simulator", "crates/sim is not there yet");
         return Ok(true);
     }
-    let good = sim::command(&["--seconds".into(), seconds.to_string()]).status()?.success();
-    tally.add_test(good);
-    Ok(good)
+    let sessions = ["--seeds".to_owned(), seeds.to_string()];
+    let of_directory = seeds.saturating_mul(DIRECTORY_SEEDS).to_string();
+    let directory = ["--directory".to_owned(), "--seeds".to_owned(), of_directory];
+    let mut all_good = true;
+    for options in [&sessions[..], &directory[..]] {
+        let good = sim::command(options).status()?.success();
+        tally.add_test(good);
+        all_good &= good;
+    }
+    Ok(all_good)
 }

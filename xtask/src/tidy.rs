@@ -10,6 +10,7 @@ mod defaults;
 mod edges;
 mod links;
 mod manifest;
+mod programs;
 mod promises;
 mod protocol;
 mod rooms;
@@ -49,6 +50,7 @@ type Check = fn(&Tree) -> Vec<Finding>;
 const CHECKS: &[(&str, Check)] = &[
     ("edges between crates, packages from outside", edges::check),
     ("banned words", banned::check),
+    ("outside programs", programs::check),
     ("sizes of files and functions", sizes::check),
     ("names, headers, dead files", rooms::check),
     ("documented defaults", defaults::check),

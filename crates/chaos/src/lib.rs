@@ -4,12 +4,14 @@
 pub mod crowd;
 pub mod gate;
 pub mod node;
+pub mod process;
 pub mod report;
 pub mod run;
 pub mod serving;
 
 pub use gate::Gate;
 pub use node::NodeCrowd;
+pub use process::{Process, Signal};
 pub use report::Report;
 pub use run::{Plan, run};
 pub use serving::Serving;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::process::{ChildStdout, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
@@ -12,6 +12,7 @@ use std::time::Duration;
 use serde::Deserialize;
 
 use crate::crowd::{Notes, Problem, Progress, ROOM};
+use crate::process::Process;
 
 /// The oldest that has what the SDK needs.
 const NODE_MIN: u32 = 20;
@@ -52,7 +53,7 @@ impl From<Written> for Notes {
 /// The players. The process ends with this value.
 #[derive(Debug)]
 pub struct NodeCrowd {
-    child: Child,
+    child: Process,
     /// How far each is, in the order of the numbers.
     progress: Vec<Arc<Progress>>,
     notes: Option<JoinHandle<Option<Vec<Notes>>>>,
@@ -81,11 +82,9 @@ impl NodeCrowd {
         let here = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
         let (script, sdk) = (here.join("js/crowd.mjs"), here.join("../../sdk/js/src/index.js"));
         let numbers: Vec<String> = numbers.iter().map(usize::to_string).collect();
-        let mut child = command(&script)
-            .arg(sdk)
-            .args([url, &numbers.join(","), &ROOM.to_string()])
-            .arg(pace.as_millis().to_string())
-            .spawn()?;
+        let mut command = command(&script);
+        command.arg(sdk).args([url, &numbers.join(","), &ROOM.to_string()]);
+        let mut child = Process::spawn(command.arg(pace.as_millis().to_string()))?;
         let said = child.stdout.take().ok_or("its words are not heard")?;
         let progress: Vec<Arc<Progress>> = numbers.iter().map(|_| Arc::default()).collect();
         let mut crowd = Self { child, progress, notes: None };
@@ -149,12 +148,4 @@ fn listen(said: BufReader<ChildStdout>, progress: &[Arc<Progress>]) -> Option<Ve
         }
     }
     None
-}
-
-impl Drop for NodeCrowd {
-    fn drop(&mut self) {
-        // An error means that it has ended already.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
 }

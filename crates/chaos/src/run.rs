@@ -11,6 +11,7 @@ use tokio::sync::watch;
 
 use crate::crowd::{Notes, Problem, Progress, ROOM, Talker};
 use crate::node::NodeCrowd;
+use crate::process::Signal;
 use crate::report::{Report, Spans};
 use crate::serving::{Serving, Starting, command};
 
@@ -189,15 +190,15 @@ async fn disturb(
         serving = Some(starting.ready()?);
         starts.push(started_at.elapsed());
     }
-    let serving = match serving {
+    let mut serving = match serving {
         Some(serving) => serving,
         None => Serving::start(&plan.program, &plan.data, address)?,
     };
     for _ in 0..plan.stops {
         draw.wait(plan.between).await;
-        serving.signal("STOP")?;
+        serving.signal(Signal::Stop)?;
         tokio::time::sleep(plan.stopped).await;
-        serving.signal("CONT")?;
+        serving.signal(Signal::Continue)?;
         report.stops += 1;
     }
     Ok((serving, starts))

@@ -2,19 +2,21 @@
 
 use std::io::{self, BufRead, BufReader, Lines};
 use std::path::Path;
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::process::{ChildStdout, Command, Stdio};
+
+use crate::process::{Process, Signal};
 
 /// A server that runs.
 #[derive(Debug)]
 pub struct Serving {
-    child: Child,
+    child: Process,
     address: String,
 }
 
 /// A server that was started and may not serve yet.
 #[derive(Debug)]
 pub struct Starting {
-    child: Child,
+    child: Process,
     said: Lines<BufReader<ChildStdout>>,
 }
 
@@ -39,7 +41,7 @@ impl Starting {
     /// # Errors
     /// The system does not start it.
     pub fn start(mut command: Command) -> io::Result<Self> {
-        let mut child = command.stdout(Stdio::piped()).spawn()?;
+        let mut child = Process::spawn(command.stdout(Stdio::piped()))?;
         let said =
             child.stdout.take().ok_or_else(|| io::Error::other("its words are not heard"))?;
         Ok(Self { child, said: BufReader::new(said).lines() })
@@ -55,7 +57,7 @@ impl Starting {
             let line = line?;
             let word = line.split_whitespace().find_map(|word| word.strip_prefix("ws://"));
             address = address.or(word.map(|word| word.trim_end_matches("/play").to_owned()));
-            if line.contains("guests") || line.contains("Never face") {
+            if line.contains("logins") || line.contains("Never face") {
                 break;
             }
         }
@@ -116,14 +118,12 @@ impl Serving {
         self.child.wait().map(drop)
     }
 
-    /// Sends a signal by its name.
+    /// Sends a signal.
     ///
     /// # Errors
-    /// The signal cannot be sent.
-    pub fn signal(&self, name: &str) -> io::Result<()> {
-        let mut kill = Command::new("kill");
-        let status = kill.arg(format!("-{name}")).arg(self.id().to_string()).status()?;
-        if status.success() { Ok(()) } else { Err(io::Error::other("the signal was not sent")) }
+    /// It has ended, or the system refuses or has no signals.
+    pub fn signal(&mut self, signal: Signal) -> io::Result<()> {
+        self.child.signal(signal)
     }
 
     /// Waits until it has ended by itself; its exit code.
@@ -132,13 +132,5 @@ impl Serving {
     /// It cannot be waited for.
     pub fn ended(mut self) -> io::Result<Option<i32>> {
         Ok(self.child.wait()?.code())
-    }
-}
-
-impl Drop for Serving {
-    fn drop(&mut self) {
-        // An error means that it has ended already.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }

@@ -1,7 +1,7 @@
 //! Fetches Autobahn's test suite, which asks WebSocket servers hard questions. It runs on Python 2.7 only;
 //! where that is missing, the test that wants it says so.
 
-use std::path::PathBuf;
+use std::ffi::OsString;
 use std::process::Command;
 
 /// The one that the test's expectations were written with.
@@ -10,7 +10,7 @@ const PACKAGE: &str = "autobahntestsuite==25.10.1";
 const CHOICE: (&str, &str) = ("PYENV_VERSION", "2.7.18");
 
 /// What the test is told: where it is, and which Python runs it. Empty where it cannot be had.
-pub fn fetch() -> Vec<(&'static str, PathBuf)> {
+pub fn fetch() -> Vec<(&'static str, OsString)> {
     let Ok(current) = std::env::current_exe() else { return Vec::new() };
     let folder = current.with_file_name("autobahn");
     let stamp = folder.join("package.txt");
@@ -29,5 +29,5 @@ pub fn fetch() -> Vec<(&'static str, PathBuf)> {
             return Vec::new();
         }
     }
-    vec![("REJOIN_AUTOBAHN", folder), (CHOICE.0, PathBuf::from(CHOICE.1))]
+    vec![("REJOIN_AUTOBAHN", folder.into()), (CHOICE.0, CHOICE.1.into())]
 }

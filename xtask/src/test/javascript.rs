@@ -1,20 +1,21 @@
 //! The JavaScript SDK: its types are checked, and its tests, those of the arena's page and those of the
-//! examples run against the binary that stands beside this one. Where there is no Node, nothing of it can
-//! run, and that is said.
+//! examples run against the binary that stands beside this one.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::Result;
 
-use super::packages;
+use super::node::Node;
 use super::runner::run_tap;
 use super::tally::Tally;
-use crate::tidy;
+use crate::{packages, tidy};
 
-/// The oldest Node that the SDK runs on.
-const NODE_MIN: u32 = 20;
 const NAME: &str = "javascript";
+/// A browser for the pages, where it is looked for, and Debian's package: some 200 MB.
+const BROWSERS: [&str; 3] =
+    ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
+const BROWSER: &str = "chromium";
 /// Files of tests at a time: most of them wait for a browser or a hold. Early releases of Node 20 have
 /// no such flag, and take one for each core but one.
 const AT_A_TIME: &str = "--test-concurrency=3";
@@ -33,25 +34,26 @@ const ENGINES: [(&str, &[&str]); 2] = [
 ];
 
 /// Counts every test of the SDK; the check of its types counts when it fails.
-pub fn run(tally: &mut Tally) -> Result<bool> {
+pub fn run(node: &Result<Node, String>, tally: &mut Tally) -> Result<bool> {
     let folder = tidy::root().join("sdk/js");
-    if let Err(why) = require_node().and_then(|()| install(&folder)) {
-        tally.add_skip(NAME, why);
+    let node = match node.as_ref().map_err(String::as_str) {
+        Ok(node) => node,
+        Err(why) => {
+            tally.add_skip(NAME, why);
+            return Ok(true);
+        }
+    };
+    if !install(node, &folder) {
+        tally.add_skip(NAME, "npm does not give the development packages of sdk/js");
         return Ok(true);
     }
-    for (program, packages) in ENGINES {
-        if !is_there(program) {
-            // Where they cannot be had, the tests that need them say so, by name.
-            println!("    {program} is missing; asking apt-get for it");
-            packages::install(packages);
-        }
-    }
-    let is_typed = succeeds(Command::new("npm").args(["run", "--silent", "check"]), &folder);
+    install_engines();
+    let is_typed = succeeds(node.command("npm").args(["run", "--silent", "check"]), &folder);
     tally.add_stage(is_typed);
-    let mut tests = Command::new("node");
+    let mut tests = node.command("node");
     tests.args(["--test", "--test-reporter=tap"]).current_dir(&folder);
-    if succeeds(Command::new("node").args([AT_A_TIME, "--version"]).stdout(Stdio::null()), &folder)
-    {
+    let mut knows = node.command("node");
+    if succeeds(knows.args([AT_A_TIME, "--version"]).stdout(Stdio::null()), &folder) {
         tests.arg(AT_A_TIME);
     }
     tests.args(test_files(&folder.join("test"))?);
@@ -68,43 +70,25 @@ pub fn run(tally: &mut Tally) -> Result<bool> {
     Ok(run_tap(&mut tests, tally)? && is_typed)
 }
 
-/// Node and npm, from Debian's packages if need be and if we may.
-fn require_node() -> Result<(), &'static str> {
-    if has_node() {
-        return Ok(());
+/// The programs that tests drive. Where one cannot be had, the tests that need it say so, by name.
+fn install_engines() {
+    let has_browser = std::env::var_os("CHROMIUM_BIN").is_some()
+        || BROWSERS.iter().any(|place| Path::new(place).exists());
+    let browser = (!has_browser).then_some((BROWSER, &[BROWSER][..]));
+    let missing = ENGINES.into_iter().filter(|(program, _)| !packages::is_installed(program));
+    for (program, packages) in missing.chain(browser) {
+        println!("    {program} is missing; asking apt-get for it");
+        packages::install(packages);
     }
-    println!("    node {NODE_MIN} or npm is missing; asking apt-get for them");
-    if packages::install(&["nodejs", "npm"]) && has_node() {
-        return Ok(());
-    }
-    Err("node 20 or newer and npm are not installed, and apt-get does not give them")
-}
-
-fn is_there(program: &str) -> bool {
-    Command::new(program).arg("--version").output().is_ok()
-}
-
-fn has_node() -> bool {
-    let version = |program: &str| {
-        let output = Command::new(program).arg("--version").output().ok()?;
-        let text = String::from_utf8(output.stdout).ok()?;
-        text.trim().trim_start_matches('v').split('.').next()?.parse::<u32>().ok()
-    };
-    version("node").is_some_and(|major| major >= NODE_MIN) && version("npm").is_some()
 }
 
 /// The development packages of the lock file, unless they are there.
-fn install(folder: &Path) -> Result<(), &'static str> {
+fn install(node: &Node, folder: &Path) -> bool {
     let changed = |name: &str| folder.join(name).metadata().and_then(|file| file.modified()).ok();
     let (locked, installed) =
         (changed("package-lock.json"), changed("node_modules/.package-lock.json"));
-    if installed.is_some() && installed >= locked {
-        return Ok(());
-    }
-    match succeeds(Command::new("npm").args(["ci", "--silent"]), folder) {
-        true => Ok(()),
-        false => Err("npm could not install the development packages of sdk/js"),
-    }
+    let is_current = installed.is_some() && installed >= locked;
+    is_current || succeeds(node.command("npm").args(["ci", "--silent"]), folder)
 }
 
 fn test_files(folder: &Path) -> Result<Vec<PathBuf>> {

@@ -8,9 +8,9 @@
 mod reading;
 mod tap;
 
+use std::ffi::OsString;
 use std::fmt;
 use std::io::{BufRead, BufReader};
-use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::mpsc;
 use std::thread;
@@ -51,7 +51,7 @@ impl Runner {
     }
 
     /// Runs every test but the doc tests; `outside` says where outside programs are.
-    pub fn run_tests(self, outside: &[(&str, PathBuf)], tally: &mut Tally) -> Result<bool> {
+    pub fn run_tests(self, outside: &[(&str, OsString)], tally: &mut Tally) -> Result<bool> {
         let mut command = cargo();
         command.envs(outside.iter().map(|(name, place)| (name, place)));
         match self {

@@ -10,7 +10,8 @@ use super::run::{Report, play};
 /// The sum of many runs.
 #[derive(Default)]
 pub struct Tally {
-    seeds: u64,
+    /// Runs so far.
+    pub seeds: u64,
     steps: u64,
     crashes: u64,
     answers: u64,
