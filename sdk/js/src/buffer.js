@@ -153,6 +153,18 @@ export class SendBuffer {
     return this.#taken(this.#waiting);
   }
 
+  /**
+   * Takes back a send that was never put on a wire; false when it was, or is not held.
+   * @param {number} id
+   */
+  withdraw(id) {
+    const at = this.#waiting.findIndex((waiting) => waiting.id === id);
+    if (at < 0) return false;
+    const [{ cost }] = this.#waiting.splice(at, 1);
+    this.bytes -= cost;
+    return true;
+  }
+
   /** The lowest number that is held, or the next one; 0 when none is known. */
   oldestUnacked() {
     return this.#sent[0]?.number ?? this.#next ?? 0n;

@@ -1,7 +1,7 @@
 /**
  * What goes wrong, by who is told: bytes that are no frame, a server that breaks the protocol, a send
  * that is not taken, a call without an answer, a player that cannot start. Each has a `kind` that
- * never changes and a sentence for people; none holds what a peer wrote.
+ * never changes and a sentence for people. Only what a server says about a refusal is repeated in one.
  */
 
 /** Why bytes are not a frame. */
@@ -109,10 +109,12 @@ const SEND_SENTENCES = {
 export class CallError extends Error {
   /**
    * @param {'outcome_unknown' | 'not_sent' | 'refused'} kind
-   * @param {{ code?: string, sentence?: string, isLate?: boolean }} [more]
+   * @param {{ code?: string, sentence?: string, isLate?: boolean, cause?: Error | null }} [more]
+   *   `cause`: why there was no connection
    */
-  constructor(kind, { code, sentence, isLate = false } = {}) {
-    super(sentence || CALL_SENTENCES[kind] + (code ? `: ${code}` : ''));
+  constructor(kind, { code, sentence, isLate = false, cause = null } = {}) {
+    const why = code ?? cause?.message;
+    super(sentence || CALL_SENTENCES[kind] + (why ? `: ${why}` : ''), cause ? { cause } : undefined);
     this.name = 'CallError';
     this.kind = kind;
     /** Why it was refused. */
@@ -128,15 +130,21 @@ const CALL_SENTENCES = {
   refused: 'it was refused',
 };
 
-/** Why a player could not start. */
+/**
+ * Why a player has no connection. `address`, `option`, `key`, `websocket`: it cannot start. `origin`: the
+ * server lets no page of this origin in. `unreachable`: nobody answers. `refused`: the server said no, and
+ * `code` says why.
+ */
 export class OpenError extends Error {
   /**
-   * @param {'address' | 'key' | 'websocket' | 'option'} kind
+   * @param {'address' | 'key' | 'websocket' | 'option' | 'origin' | 'unreachable' | 'refused'} kind
    * @param {string} sentence
+   * @param {string | null} [code]
    */
-  constructor(kind, sentence) {
+  constructor(kind, sentence, code = null) {
     super(sentence);
     this.name = 'OpenError';
     this.kind = kind;
+    this.code = code;
   }
 }

@@ -10,11 +10,11 @@ import { DecodeError } from './error.js';
 export const LIMITS = Object.freeze({
   messageBytesMax: 65536,
   frameBytesMax: 69632,
-  helloBytesMax: 8192,
+  helloBytesMax: 20480,
   serverFrameBytesMax: 2097152,
   snapshotBytesMax: 1048576,
   latestMax: 4096,
-  admissionBytesMax: 1024,
+  admissionBytesMax: 10240,
   zoneKindBytesMax: 64,
   zoneNameBytesMax: 128,
   ticketBytesMax: 128,

@@ -126,6 +126,28 @@ export class Link {
   }
 }
 
+/** How long a server is given to say why it refused a page. */
+const EXPLAIN_MS = 3000;
+
+/**
+ * Whether this page's origin is refused there, in the server's words. Outside of pages there is no origin.
+ * @param {string} url
+ * @returns {Promise<string | null>}
+ */
+export async function refusedOrigin(url) {
+  const { document, location } = globalThis;
+  if (!document || !location) return null;
+  try {
+    const address = url.replace(/^ws/, 'http');
+    const answer = await fetch(address, { credentials: 'omit', cache: 'no-store', signal: AbortSignal.timeout(EXPLAIN_MS) });
+    if (answer.status !== 403) return null;
+    return (await answer.text()).trim() || `pages of ${location.origin} may not connect to ${url}`;
+  } catch {
+    // It cannot be reached at all, or is another kind of server.
+    return null;
+  }
+}
+
 /**
  * The WebSocket of this place, or the package `ws`.
  * @param {any} given

@@ -6,9 +6,20 @@ import { CallError } from './error.js';
 
 /** @typedef {{ resolve: (value: any) => void, reject: (error: CallError) => void, timer: any }} Waiter */
 
+/**
+ * What is needed to say how a send ended: takes it back if it never left, and why there is no connection.
+ * @typedef {{ withdraw: (id: number) => boolean, cause: () => Error | null }} Senders
+ */
+
 export class Pending {
   /** @type {Map<number, Waiter>} */
   #waiters = new Map();
+  #senders;
+
+  /** @param {Senders} senders */
+  constructor(senders) {
+    this.#senders = senders;
+  }
 
   /**
    * A promise for the end of this send.
@@ -21,8 +32,7 @@ export class Pending {
       /** @type {any} */
       let timer = null;
       if (deadlineMs !== undefined) {
-        const sentence = `no answer within ${deadlineMs} ms; it may still be applied`;
-        timer = setTimeout(() => this.fail(id, new CallError('outcome_unknown', { sentence, isLate: true })), deadlineMs);
+        timer = setTimeout(() => this.#late(id, deadlineMs), deadlineMs);
       }
       this.#waiters.set(id, { resolve, reject, timer });
     });
@@ -53,6 +63,28 @@ export class Pending {
    */
   giveUp(holds) {
     for (const id of [...this.#waiters.keys()].filter(holds)) this.fail(id, new CallError('outcome_unknown'));
+  }
+
+  /** Ends those that were never sent, and takes them back. */
+  giveUpUnsent() {
+    const cause = this.#senders.cause();
+    for (const id of [...this.#waiters.keys()]) {
+      if (this.#senders.withdraw(id)) this.fail(id, new CallError('not_sent', { cause }));
+    }
+  }
+
+  /**
+   * @param {number} id
+   * @param {number} deadlineMs
+   */
+  #late(id, deadlineMs) {
+    const cause = this.#senders.cause();
+    const isUnsent = this.#senders.withdraw(id);
+    const because = cause ? `: ${cause.message}` : '';
+    const sentence = isUnsent
+      ? `it was not sent within ${deadlineMs} ms${because}`
+      : `no answer within ${deadlineMs} ms; it may still be applied`;
+    this.fail(id, new CallError(isUnsent ? 'not_sent' : 'outcome_unknown', { sentence, isLate: true, cause }));
   }
 
   /** @param {number} id */

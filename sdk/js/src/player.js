@@ -11,7 +11,7 @@ import { DEFLATE, Incoming, canInflate, pack } from './compression.js';
 import { configOf } from './config.js';
 import { CallError, OpenError } from './error.js';
 import { Events } from './events.js';
-import { Link, webSocketOf } from './link.js';
+import { Link, refusedOrigin, webSocketOf } from './link.js';
 import { Machine } from './machine.js';
 import { Pending } from './pending.js';
 import { Returns } from './returns.js';
@@ -56,7 +56,10 @@ export class Player {
   #machine;
   #vault;
   #events = new Events();
-  #pending = new Pending();
+  #pending = new Pending({
+    withdraw: (id) => this.#machine.buffer.withdraw(id),
+    cause: () => this.#trouble,
+  });
   #returns = new Returns();
   /** @type {any} */
   #WebSocket = null;
@@ -66,11 +69,16 @@ export class Player {
   #link = null;
   /** What comes on it. @type {Incoming | null} */
   #incoming = null;
+  /** Why there is no connection, as far as that is known. @type {OpenError | null} */
+  #trouble = null;
+  /** Whether it is known what a page's failed connection means. */
+  #isExplained = false;
   /** @type {any} */
   #alarm = null;
   /** @type {any} */
   #probe = null;
   #unwatch;
+  #hasFailed = false;
   #isDraining = false;
   #isClosed = false;
   /** Work that came before the storage was read; nothing once it was. @type {(() => void)[] | null} */
@@ -311,7 +319,10 @@ export class Player {
   #fail(error) {
     this.#early = null;
     const known = error instanceof OpenError ? error : new OpenError('key', String(error));
+    this.#trouble = known;
+    this.#hasFailed = true;
     this.#tell('failed', { error: known });
+    this.#pending.giveUpUnsent();
     this.#pending.giveUp(() => true);
   }
 
@@ -322,6 +333,7 @@ export class Player {
    */
   #begin(send, deadlineMs) {
     try {
+      if (this.#hasFailed) throw new CallError('not_sent', { cause: this.#trouble });
       // The promise is there before anything that the send brings about.
       const end = this.#pending.begin(send(), deadlineMs);
       this.#drain();
@@ -421,11 +433,26 @@ export class Player {
       closed: (code) => incoming.afterwards(() => current(() => this.#machine.closed(now(), code))),
       failed: (text) =>
         current(() => {
+          this.#trouble = new OpenError('unreachable', text);
           this.#tell('dialFailed', { text });
           this.#machine.closed(now());
+          this.#explain(urls[0]);
         }),
     });
     this.#link = link;
+  }
+
+  /**
+   * A page's browser does not say why a connection failed: the server is asked, once.
+   * @param {string} url
+   */
+  async #explain(url) {
+    if (this.#isExplained) return;
+    this.#isExplained = true;
+    const refusal = await refusedOrigin(url);
+    if (refusal === null || this.#isClosed || this.status === 'connected') return;
+    this.#fail(new OpenError('origin', refusal));
+    this.cancel();
   }
 
   /**
@@ -498,7 +525,14 @@ export class Player {
         // What had waited has come when this is answered.
         this.#machine.probe(now());
         break;
+      case 'stopped':
+        if (event.code === null) break;
+        this.#trouble = new OpenError('refused', event.text ? `${event.code}, ${event.text}` : event.code, event.code);
+        this.#pending.giveUpUnsent();
+        break;
       case 'connected':
+        this.#trouble = null;
+        [this.#isExplained, this.#hasFailed] = [true, false];
         this.#id = fields.player = hex(event.player);
         if (this.#incoming) this.#incoming.isCompressed = event.capabilities.includes(DEFLATE);
         this.#zone = event.zone;

@@ -88,6 +88,7 @@ export const ENUMS = {
     SEAT_TAKEN: 17,
     GAME_OVER: 18,
     SEATS_UNAVAILABLE: 19,
+    UNKNOWN_KIND: 20,
   }),
   PartCause: values('PART_CAUSE_', {
     UNSPECIFIED: 0,

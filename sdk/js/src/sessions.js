@@ -47,14 +47,16 @@ export class SessionError extends Error {
   /**
    * @param {'not_configured' | 'not_registered' | 'already_registered' | 'bad_region' | 'bad_endpoint' | 'refused' | 'unreachable' | 'late'} kind
    * @param {string} sentence
-   * @param {{ code?: string, status?: number, cause?: unknown }} [more]
+   * @param {{ code?: string, status?: number, seat?: string, cause?: unknown }} [more]
    */
-  constructor(kind, sentence, { code, status, cause } = {}) {
+  constructor(kind, sentence, { code, status, seat, cause } = {}) {
     super(sentence, { cause });
     this.name = 'SessionError';
     this.kind = kind;
     this.code = code;
     this.status = status;
+    /** With the code `already_seated`: the seat that the player has in the Game. */
+    this.seat = seat;
   }
 }
 
@@ -156,19 +158,37 @@ export class DirectorySessions {
     return this.#complete('join', async ({ endpoint, player: options, patienceMs }) => {
       const own = player ?? new Player(play(endpoint), options);
       let seat = '';
+      /** @type {string | undefined} */
+      let secret;
       try {
         await welcomed(own, patienceMs);
-        const reserved = await this.#ask('POST', `/games/${game.id}/seats`, { players: [{ player: own.id }] });
-        seat = reserved.seats[0].id;
+        ({ seat, secret } = await this.#reserve(game.id, own.id));
         await connectedWhile(own, own.join(game.fleet, game.id, { ticket: seat, deadlineMs: patienceMs }));
         return { player: own, game, seat };
       } catch (error) {
         // Who made a promise that it cannot keep takes it back; a seat that is lost anyway is no news.
-        if (seat) await this.#ask('DELETE', `/games/${game.id}/seats/${seat}`).catch(() => {});
+        if (secret) await this.#ask('DELETE', `/games/${game.id}/seats/${seat}`, undefined, secret).catch(() => {});
         if (!player) own.close();
         throw error;
       }
     });
+  }
+
+  /**
+   * Reserves a seat of a Game for a player, with the secret that gives it back. One that has a seat there
+   * already is given that, and it is not this one's to give back.
+   * @param {string} game
+   * @param {string | null} player
+   * @returns {Promise<{ seat: string, secret?: string }>}
+   */
+  async #reserve(game, player) {
+    try {
+      const { seats, secret } = await this.#ask('POST', `/games/${game}/seats`, { players: [{ player }] });
+      return { seat: seats[0].id, secret };
+    } catch (error) {
+      if (error instanceof SessionError && error.code === 'already_seated' && error.seat) return { seat: error.seat };
+      throw error;
+    }
   }
 
   /**
@@ -226,11 +246,12 @@ export class DirectorySessions {
    * @param {string} method
    * @param {string} path
    * @param {unknown} [body]
+   * @param {string} [secret] of what is given back
    * @returns {Promise<any>}
    */
-  async #ask(method, path, body) {
+  async #ask(method, path, body, secret) {
     const { patienceMs } = /** @type {Configured} */ (this.#configured);
-    const answer = await this.#send(method, path, body, AbortSignal.timeout(patienceMs));
+    const answer = await this.#send(method, path, body, AbortSignal.timeout(patienceMs), secret);
     return answer.json().catch(() => null);
   }
 
@@ -240,13 +261,15 @@ export class DirectorySessions {
    * @param {string} path
    * @param {unknown} body
    * @param {AbortSignal} signal
+   * @param {string} [secret]
    * @returns {Promise<Response>}
    */
-  async #send(method, path, body, signal) {
+  async #send(method, path, body, signal, secret) {
     const { endpoint, credentials } = /** @type {Configured} */ (this.#configured);
     const headers = {
       ...(credentials && { authorization: `Bearer ${credentials}` }),
       ...(body !== undefined && { 'content-type': 'application/json' }),
+      ...(secret !== undefined && { 'rejoin-secret': secret }),
     };
     const asked = { method, headers, body: body === undefined ? undefined : JSON.stringify(body), signal };
     const answer = await fetch(new URL(`/v1${path}`, endpoint), asked).catch((cause) => {
@@ -255,7 +278,7 @@ export class DirectorySessions {
     if (answer.ok) return answer;
     const told = await answer.json().catch(() => null);
     const sentence = told?.detail ?? told?.title ?? `the directory answered ${answer.status}`;
-    throw new SessionError('refused', sentence, { code: told?.code, status: answer.status });
+    throw new SessionError('refused', sentence, { code: told?.code, status: answer.status, seat: told?.seat });
   }
 
   /**

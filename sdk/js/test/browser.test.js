@@ -199,3 +199,23 @@ test('the browser says that the network is back: who waits for long tries at onc
   // The player listens before this test does, so it is dialling already; unless its own wait was as short.
   assert.ok(hints.at(-1) === 'online connecting' || inMs < 1000, `${hints}, after a wait of ${inMs} ms`);
 });
+
+test('a page of an origin that is not let in hears so, with the setting to change', options, async (t) => {
+  // Without --dev, pages of local web servers need their place on the list, too.
+  const strict = await serve([], { isDev: false });
+  const context = await browser.newContext();
+  t.after(async () => {
+    await context.close();
+    await strict.stop();
+  });
+  const page = await context.newPage();
+  await page.goto(`http://127.0.0.1:${pages.port}/page.html?server=${encodeURIComponent(strict.url)}`);
+  const refused = await page.evaluate(() =>
+    globalThis.game.player.join('relay', 'x').then(
+      () => null,
+      ({ kind, cause }) => ({ kind, cause: cause.kind, message: cause.message }),
+    ),
+  );
+  assert.deepEqual([refused.kind, refused.cause], ['not_sent', 'origin']);
+  assert.equal(refused.message, `pages of http://127.0.0.1:${pages.port} may not connect here: list the origin in \`origins\` of rejoin.toml`);
+});

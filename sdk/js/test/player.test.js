@@ -1,6 +1,10 @@
 // Players against the real server, over real sockets that are cut.
 
 import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { promisify } from 'node:util';
 import { after, before, test } from 'node:test';
 
 import { Key, connect, memoryStorage, text } from '../src/index.js';
@@ -156,11 +160,57 @@ test('a call ends once: with its reply, refused, or at its deadline', options, a
 
 test('a join that is refused says why', options, async (t) => {
   const { player } = play(t, server.url);
-  await assert.rejects(player.join('nowhere', 'x'), { kind: 'refused', code: 'unknown_zone' });
+  await assert.rejects(player.join('nowhere', 'x'), { kind: 'refused', code: 'unknown_kind' });
+  await assert.rejects(player.join('relay', 'nowhere'), { kind: 'refused', code: 'unknown_zone' });
   await enter(player, 'one');
   await assert.rejects(player.join('relay', 'two', { create: true }), { kind: 'refused', code: 'already_joined' });
   assert.equal((await player.part()).cause, 'asked');
   assert.equal(player.zone, null);
+});
+
+test('a call that never left says so, and why there was no connection', options, async (t) => {
+  const { player: nameless } = play(t, server.url, { serverName: 'play.example' });
+  const join = nameless.join('relay', 'x', { create: true });
+  await assert.rejects(join, (error) => {
+    assert.deepEqual([error.name, error.kind], ['CallError', 'not_sent']);
+    assert.deepEqual([error.cause.name, error.cause.kind, error.cause.code], ['OpenError', 'refused', 'wrong_name']);
+    assert.match(error.message, /not called "play.example"/);
+    return true;
+  });
+  // What was taken back is not sent later.
+  assert.equal(nameless.buffered.frames, 0);
+
+  const token = JSON.stringify({ account: { name: 'nobody', password: 'wrong password' } });
+  const { player: wrong } = play(t, server.url, { login: 'anonymous', admission: token });
+  await assert.rejects(wrong.join('relay', 'x'), { kind: 'not_sent', message: /credential, unknown or wrong/ });
+
+  const { player: alone } = play(t, 'ws://127.0.0.1:1/play');
+  await assert.rejects(alone.join('relay', 'x', { deadlineMs: 300 }), (error) => {
+    assert.deepEqual([error.kind, error.isLate, error.cause.kind], ['not_sent', true, 'unreachable']);
+    return true;
+  });
+});
+
+test('without a WebSocket the first call says what is missing', { timeout: 60_000 }, async (t) => {
+  // A copy of the package in a folder where nobody has installed ws.
+  const folder = mkdtempSync(`${tmpdir()}/rejoin-sdk-`);
+  t.after(() => rmSync(folder, { recursive: true }));
+  cpSync(new URL('../src/', import.meta.url).pathname, `${folder}/src`, { recursive: true });
+  writeFileSync(`${folder}/package.json`, '{"type":"module"}');
+  const script = `
+    delete globalThis.WebSocket;
+    const { connect } = await import('./src/index.js');
+    const player = connect('ws://127.0.0.1:1/play', { login: 'anonymous' });
+    for (const when of ['first', 'second']) {
+      await player.join('relay', 'x').catch((error) => console.log(when, error.kind, error.cause.kind, error.message));
+    }
+    player.close();
+  `;
+  writeFileSync(`${folder}/index.js`, script);
+  const { stdout } = await promisify(execFile)(process.execPath, ['index.js'], { cwd: folder });
+  const [first, second] = stdout.split('\n');
+  assert.match(first, /^first not_sent websocket it was never sent: .*install the package ws/);
+  assert.match(second, /^second not_sent websocket/);
 });
 
 test('a full buffer is an error to the game, and what is in it arrives', options, async (t) => {

@@ -17,11 +17,11 @@ export function findBinary() {
 /** Why tests against a server cannot run here; false when they can. */
 export const noServer = findBinary() === null && 'there is no rejoin binary: cargo build -p rejoin, or set REJOIN_BIN';
 
-/** Starts a server that keeps everything in memory, or in a folder; on a free port, or a given one. */
-export async function serve(more = [], { data = null, port = 0 } = {}) {
+/** Starts a server that keeps everything in memory, or in a folder; on a free port, or a given one; with or without `--dev`. */
+export async function serve(more = [], { data = null, port = 0, isDev = true } = {}) {
   const environment = Object.entries(process.env).filter(([name]) => !name.startsWith('REJOIN_'));
   const place = data === null ? ['--memory'] : ['--data', data];
-  const settings = ['serve', '--listen', `127.0.0.1:${port}`, '--admin-listen', '127.0.0.1:0', ...place, '--dev', '--guard', 'open', ...more];
+  const settings = ['serve', '--listen', `127.0.0.1:${port}`, '--admin-listen', '127.0.0.1:0', ...place, ...(isDev ? ['--dev'] : []), '--guard', 'open', ...more];
   const child = spawn(findBinary(), settings, {
     cwd: tmpdir(),
     env: Object.fromEntries(environment),
