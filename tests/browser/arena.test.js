@@ -30,6 +30,30 @@ async function visitor(t, settings) {
   return guest;
 }
 
+/** What the strip says of the last return. */
+function stripOf(page) {
+  return page.evaluate(() => {
+    const at = (id) => document.getElementById(id);
+    return [at('rung').textContent, at('rung').dataset.rung, at('replayed').textContent, at('lost').textContent];
+  });
+}
+
+/** The three bots on the leaderboard by name, once this holds for one of them. */
+async function botsOf(page, holds) {
+  for (let tries = 0; tries < 600; tries += 1) {
+    const rows = await page.locator('#board li', { hasText: ' bot' }).evaluateAll((items) =>
+      items.map((row) => ({
+        name: row.querySelector('.who').firstChild.textContent,
+        score: Number(row.querySelector('.score').textContent),
+        color: row.querySelector('.dot').style.background,
+      })),
+    );
+    if (rows.length === 3 && rows.some(holds)) return new Map(rows.map((row) => [row.name, row]));
+    await page.waitForTimeout(100);
+  }
+  throw new Error('the bots never came to that');
+}
+
 test('the page loads from this server alone, and its hero runs by keyboard', options, async (t) => {
   const { page, errors, requests } = await visitor(t);
   const start = await playing(page);
@@ -66,7 +90,9 @@ test('cut: back by itself, replayed, with the same score; others see the ghost',
   await slide(ann.page, '#offline-seconds', 3);
   await ann.page.locator('#offline').click();
   await bob.page.locator('#board li.away', { hasText: before.name }).waitFor();
-  assert.equal(await ann.page.locator('#veil-title').innerText(), 'Connection lost');
+  assert.equal(await ann.page.locator('#veil-title').innerText(), 'You are offline');
+  assert.match(await ann.page.locator('#veil-text').innerText(), /^Your hero waits as a ghost, for 1[345] s more\.$/);
+  assert.deepEqual(await stripOf(ann.page), ['not back yet', 'away', '–', '–']);
 
   const back = await returned(ann.page, 'replayed');
   assert.ok(back.replayed > 0, 'coins came and went meanwhile');
@@ -79,7 +105,16 @@ test('cut: back by itself, replayed, with the same score; others see the ghost',
 
   // And once more by the other button: at once, and it runs on.
   await ann.page.locator('#cut').click();
-  await ann.page.locator('#state[data-state=connected]').waitFor();
+  await returned(ann.page, 'replayed');
+  // The space bar zaps, and does not press the button once more.
+  await ann.page.evaluate(() => {
+    globalThis.cuts = 0;
+    document.getElementById('cut').addEventListener('click', () => (globalThis.cuts += 1));
+  });
+  await ann.page.keyboard.press('Space');
+  await ann.page.keyboard.press('Space');
+  assert.equal(await ann.page.evaluate(() => globalThis.cuts), 0);
+  assert.equal(await ann.page.evaluate(() => document.activeElement?.id), 'canvas');
   const [key, sign] = hero.x < 800 ? ['d', 1] : ['a', -1];
   await ann.page.keyboard.down(key);
   await until(ann.page, 'running on', ({ x }) => sign * (x - hero.x) > 100);
@@ -110,9 +145,19 @@ test('a second tab takes over; the first is told, and takes it back', options, a
   assert.equal(await first.locator('#veil-title').innerText(), 'Playing elsewhere');
   assert.equal((await playing(second)).id, hero.id);
 
+  // Every card that is shown from here on.
+  await first.evaluate(() => {
+    globalThis.cards = [];
+    const title = document.getElementById('veil-title');
+    new MutationObserver(() => globalThis.cards.push(title.textContent)).observe(title, { childList: true, characterData: true, subtree: true });
+  });
   await first.getByRole('button', { name: 'Take it back' }).click();
   await second.locator('#state[data-state=elsewhere]').waitFor();
   assert.equal((await playing(first)).id, hero.id);
+  const back = await returned(first, 'resynced');
+  assert.equal(back.said, 'Resynced: taken back from the other tab');
+  assert.match(await first.locator('#toast').innerText(), /taken back from the other tab/);
+  assert.deepEqual([...new Set(await first.evaluate(() => globalThis.cards))], ['Taking it back']);
   assert.equal(await first.locator('#veil').isVisible(), false);
   // Nobody fights over it.
   await first.waitForTimeout(1500);
@@ -144,16 +189,22 @@ test('the server is killed and starts again: replayed, with the same hero and sc
   t.after(() => context.close());
   await playing(page);
   const before = await earn(page, 3);
+  const bots = await botsOf(page, ({ score }) => score > 0);
   await house.stop('SIGKILL');
-  await page.locator('#veil-title', { hasText: 'Connection lost' }).waitFor();
+  await page.locator('#veil-title', { hasText: 'The server does not answer' }).waitFor();
+  assert.match(await page.locator('#veil-text').innerText(), /^Your hero waits until the server is back\. (Next try in \d+ s|Trying now)\.$/);
 
   house = await serve([], { data, port: house.port });
   const back = await returned(page, 'replayed');
   assert.equal(back.lost, 0);
   const hero = await playing(page);
   assert.deepEqual([hero.id, hero.score, hero.name], [before.id, before.score, before.name]);
-  // The bots of before have nobody who plays them: others come.
-  await page.locator('#board li', { hasText: 'Comet bot' }).waitFor();
+  // The bots of before go on: the same ones, with at least the score they had, and they take more.
+  const after = await botsOf(page, ({ name, score }) => score > bots.get(name).score);
+  for (const [name, { score, color }] of bots) {
+    assert.ok(after.get(name).score >= score, `${name} had ${score} and has ${after.get(name).score}`);
+    assert.equal(after.get(name).color, color);
+  }
   const [key, sign] = hero.x < 800 ? ['d', 1] : ['a', -1];
   await page.keyboard.down(key);
   await until(page, 'running on', ({ x }) => sign * (x - hero.x) > 100);
@@ -181,7 +232,11 @@ test('a slow network is felt, and everything still works', options, async (t) =>
   const { page, errors } = await visitor(t);
   const start = await playing(page);
   await slide(page, '#slow', 200);
-  await page.waitForFunction(() => Number.parseInt(document.getElementById('latency').innerText, 10) > 150, null, { timeout: 60_000 });
+  await page.waitForFunction(() => Number.parseInt(document.getElementById('latency').innerText, 10) >= 400, null, { timeout: 60_000 });
+  await slide(page, '#slow', 800);
+  const [label, value] = await Promise.all(['label[for=slow]', '#slow-for'].map((id) => page.locator(id).boundingBox()));
+  assert.ok(label.height < 1.7 * value.height && value.height < 30, 'it stands on one line');
+  await slide(page, '#slow', 200);
   const [key, sign] = start.x < 800 ? ['d', 1] : ['a', -1];
   await page.keyboard.down(key);
   await until(page, 'moved', ({ x }) => sign * (x - start.x) > 60);

@@ -125,6 +125,12 @@ impl Zone for Arena {
         match message {
             Order::Go([dx, dy]) => self.heroes[index].way = Way::asked(dx, dy),
             Order::Zap => self.zap(ctx, index),
+            // A scene is long: only bots, which ask once, get it outside a join.
+            Order::Look if self.heroes[index].bot => {
+                let scene = self.scene(ctx, self.heroes[index].id);
+                ctx.send(from.session, News::Scene(Box::new(scene)));
+            }
+            Order::Look => {}
             Order::Name(asked) => {
                 let hero = &mut self.heroes[index];
                 if let Some(name) = name::clean(&asked).filter(|name| *name != hero.name) {

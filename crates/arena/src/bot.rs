@@ -51,6 +51,14 @@ impl Bot {
         best.map(|(coin, place)| (*coin, *place))
     }
 
+    /// Takes in the whole arena.
+    fn see(&mut self, scene: &Scene) {
+        self.id = scene.you;
+        let me = scene.heroes.iter().find(|hero| hero.id == scene.you);
+        self.place = me.map_or((0, 0), |hero| (hero.x, hero.y));
+        self.coins = scene.coins.iter().map(|[coin, x, y, _]| (*coin as u32, (*x, *y))).collect();
+    }
+
     fn toward(&self, place: (i32, i32)) -> (i64, i64) {
         (i64::from(place.0 - self.place.0), i64::from(place.1 - self.place.1))
     }
@@ -72,15 +80,16 @@ impl Agent for Bot {
     const TICK: Option<Duration> = Some(Duration::from_millis(200));
 
     fn on_start(&mut self, cue: &mut Cue<'_, Order>) {
+        if cue.zone().is_some() {
+            // A bot of before a restart: its hero is there, and it must find out which.
+            return cue.say(Order::Look);
+        }
         cue.join(self.zone.clone(), write(&Joining { name: self.name.to_owned() }));
     }
 
     fn on_joined(&mut self, cue: &mut Cue<'_, Order>, _: &ZoneName, payload: Bytes) {
         let Ok(scene) = read::<Scene>(&payload) else { return cue.leave() };
-        self.id = scene.you;
-        let me = scene.heroes.iter().find(|hero| hero.id == scene.you);
-        self.place = me.map_or((0, 0), |hero| (hero.x, hero.y));
-        self.coins = scene.coins.iter().map(|[coin, x, y, _]| (*coin as u32, (*x, *y))).collect();
+        self.see(&scene);
     }
 
     fn on_message(&mut self, cue: &mut Cue<'_, Order>, news: &News) {
@@ -89,6 +98,7 @@ impl Agent for Bot {
                 let me = rows.iter().find(|row| row[0] as u32 == self.id);
                 self.place = me.map_or(self.place, |row| (row[1], row[2]));
             }
+            News::Scene(scene) => self.see(scene),
             News::Coin([coin, x, y, _]) => drop(self.coins.insert(*coin as u32, (*x, *y))),
             News::Took { coin, .. } => drop(self.coins.remove(coin)),
             News::Zap { id, hit } if *id != self.id && hit.contains(&self.id) => {

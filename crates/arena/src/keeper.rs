@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use bytes::Bytes;
 use rejoin_core::event::EndCause;
 use rejoin_core::event::Event;
 use rejoin_core::exchange::ZoneName;
-use rejoin_core::hub::SessionConfig;
+use rejoin_core::hub::{Changes, SessionConfig};
 use rejoin_core::id::{GameId, SessionId};
 use rejoin_core::session::Presence;
 use rejoin_server::{Server, ServerError};
@@ -18,10 +19,13 @@ use crate::bot::Bot;
 /// What bots are called.
 const NAMES: [&str; BOTS_MAX] = ["Pixel", "Rivet", "Comet"];
 
+/// An arena, and the number of a bot in it.
+type Place = (ZoneName, usize);
+
 /// The bots that run, and where.
 struct Keeper {
     server: Server,
-    bots: BTreeMap<SessionId, (ZoneName, usize)>,
+    bots: BTreeMap<SessionId, Place>,
 }
 
 /// Keeps bots in the arenas until the server stops.
@@ -40,17 +44,26 @@ pub async fn keep(server: Server) {
 }
 
 impl Keeper {
-    /// Bots of before a restart have nobody who plays them: others take their places.
+    /// The sessions of bots outlive a restart, with hero and score: each is played on by a new bot.
     async fn take_up(&mut self) -> Result<(), ServerError> {
         self.server.ready().await?;
         let zones: BTreeMap<_, _> = self.server.zones().await?.into_iter().collect();
         let sessions = self.server.sessions().await?;
         for session in sessions.into_iter().filter(|view| view.presence == Presence::Native) {
             let zone = session.zone.and_then(|zone| zones.get(&zone));
-            if zone.is_some_and(|name| name.kind == KIND) {
-                // An error means that it has ended by itself.
-                let _ = self.server.end(session.id, EndCause::Left).await;
+            let Some(zone) = zone.filter(|zone| zone.kind == KIND) else { continue };
+            let number = NAMES.iter().position(|name| session.data == name.as_bytes());
+            let place = number.map(|number| (zone.clone(), number));
+            let is_free = |place: &Place| self.bots.values().all(|taken| taken != place);
+            if let Some(place) = place.filter(is_free) {
+                let bot = Bot::new(zone.clone(), NAMES[place.1]);
+                if self.server.attach_agent(session.id, bot).await.is_ok() {
+                    self.bots.insert(session.id, place);
+                    continue;
+                }
             }
+            // An error means that it has ended by itself.
+            let _ = self.server.end(session.id, EndCause::Left).await;
         }
         for name in zones.into_values().filter(|name| name.kind == KIND) {
             self.fill(name).await?;
@@ -67,12 +80,7 @@ impl Keeper {
             Event::ZoneJoined { session, zone } | Event::ZoneParted { session, zone, .. }
                 if zone.kind == KIND && !self.bots.contains_key(&session) =>
             {
-                let open = self.server.zones().await?;
-                if open.iter().any(|(_, name)| *name == zone) {
-                    self.fill(zone).await
-                } else {
-                    Ok(())
-                }
+                if self.server.is_open(&zone).await? { self.fill(zone).await } else { Ok(()) }
             }
             _ => Ok(()),
         }
@@ -90,7 +98,11 @@ impl Keeper {
                 continue;
             }
             let bot = Bot::new(zone.clone(), name);
-            match self.server.start_agent(SessionConfig::default(), bot).await {
+            // By its name a bot is known again after a restart.
+            let data = Some(Bytes::from_static(name.as_bytes()));
+            let changes = Changes { data, ..Changes::default() };
+            let config = SessionConfig { changes, ..SessionConfig::default() };
+            match self.server.start_agent(config, bot).await {
                 Ok(session) => drop(self.bots.insert(session, place)),
                 Err(ServerError::Stopped) => return Err(ServerError::Stopped),
                 Err(error) => tracing::debug!(%error, "no bot for the arena"),

@@ -16,6 +16,8 @@ pub enum Order {
     Zap,
     /// `{"name":"Ann"}`: be called so.
     Name(String),
+    /// `"look"`: show everything, as after a join. For bots.
+    Look,
 }
 
 /// What a player says when it joins: `{"name":"Ann"}`, or nothing.
@@ -33,6 +35,8 @@ pub enum News {
     /// Where everybody is: `[id, x, y, health]` each. Told as the latest value of `where`, and only
     /// when something moved.
     Where(Vec<[i32; 4]>),
+    /// Everything, for a bot that asked to look.
+    Scene(Box<Scene>),
     /// Somebody came.
     Came(Figure),
     /// Somebody went for good.

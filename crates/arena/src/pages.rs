@@ -30,6 +30,7 @@ const FILES: &[(&str, &str, &str)] = web! {
     "draw.js": SCRIPT,
     "game.js": SCRIPT,
     "icon.svg": ICON,
+    "labels.js": SCRIPT,
     "network.js": SCRIPT,
     "steer.js": SCRIPT,
     "strip.js": SCRIPT,
@@ -93,8 +94,9 @@ pub fn pages() -> Vec<Page> {
 /// What stands at `/arena` where there is none.
 #[must_use]
 pub fn closed_page() -> Page {
-    let sentence = "The arena is a demonstration: it is shown on loopback addresses only, \
-                    or when the server runs with --demo.\n";
+    let sentence = "The arena is a demonstration: it is shown when the server runs with --demo or \
+                    --dev, and otherwise only on a loopback address without server_names and \
+                    trusted_proxies.\n";
     Page::missing("/arena", sentence)
 }
 

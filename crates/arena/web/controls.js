@@ -12,10 +12,14 @@ export function wireControls(network, { online }) {
     at('offline-for').textContent = `${network.isOffline ? Math.ceil(network.offlineMs / 1000) : seconds.value} s`;
     offline.disabled = network.isOffline;
   };
-  at('cut').addEventListener('click', () => network.cut());
+  at('cut').addEventListener('click', (event) => {
+    network.cut();
+    backToGame(event);
+  });
   seconds.addEventListener('input', label);
-  offline.addEventListener('click', () => {
+  offline.addEventListener('click', (event) => {
     network.goOffline(seconds.value * 1000);
+    backToGame(event);
     const count = setInterval(() => {
       label();
       if (network.isOffline) return;
@@ -27,7 +31,16 @@ export function wireControls(network, { online }) {
   });
   slow.addEventListener('input', () => {
     network.delayMs = Number(slow.value);
-    at('slow-for').textContent = network.delayMs === 0 ? 'off' : `+${network.delayMs} ms each way`;
+    at('slow-for').textContent = network.delayMs === 0 ? 'off' : `+${network.delayMs} ms`;
   });
   label();
+}
+
+/**
+ * A button that was clicked keeps the focus, and the space bar, which zaps, would press it again. Whoever
+ * pressed it by key stays on it.
+ * @param {MouseEvent} event
+ */
+export function backToGame(event) {
+  if (event.detail > 0) at('canvas').focus({ preventScroll: true });
 }

@@ -2,10 +2,15 @@
  * Draws the arena. On a large screen all of it fits; on a small one the view follows the own hero.
  */
 
+import { layOut } from './labels.js';
+
 /** Screen pixels of a unit at the least: below this a hero is too small to see. */
 const SCALE_MIN = 0.56;
 const RADIUS = 24;
 const GRID = 100;
+/** A line of text, and how much of it is below its base line. */
+const TEXT_HEIGHT = 26;
+const TEXT_FOOT = 6;
 
 const COLORS = ['page', 'panel', 'text', 'dim', 'accent', 'good', 'warn', 'bad', 'ground', 'ground-far', 'grid', 'edge', 'coin', 'coin-edge', 'gold'];
 
@@ -45,6 +50,7 @@ export class Picture {
     for (const coin of game.coins.values()) this.#coin(coin, now);
     for (const [hero, place] of places) if (hero !== game.me) this.#hero(game, hero, place, now);
     if (game.me) this.#hero(game, game.me, places.get(game.me), now);
+    this.#labels(game, places, seenOf(game, view, width, height), now);
     for (const effect of game.lasting(now)) this.#effect(game, effect);
     pen.restore();
   }
@@ -148,8 +154,8 @@ export class Picture {
     pen.stroke();
     pen.setLineDash([]);
     this.#eyes(place.looks, isGhost);
-    pen.globalAlpha = isGhost ? 0.75 : 1;
-    this.#labels(hero, isMe, isGhost, now);
+    pen.globalAlpha = 1;
+    if (!isGhost && hero.health < 100) this.#health(hero.health);
     pen.restore();
   }
 
@@ -196,24 +202,49 @@ export class Picture {
     }
   }
 
-  #labels(hero, isMe, isGhost, now) {
+  /** Names above all heroes, the own one first; and how long a ghost is waited for. */
+  #labels(game, places, seen, now) {
     const pen = this.#pen;
+    const shown = [...places].filter(([, { x, y }]) => x >= seen.left && x <= seen.right && y >= seen.top && y <= seen.bottom);
+    shown.sort(([one], [other]) => Number(other === game.me) - Number(one === game.me) || one.id - other.id);
+    const texts = shown.flatMap(([hero, place]) => this.#textsOf(game, hero, place, now));
+    pen.save();
     pen.textAlign = 'center';
-    pen.font = `${isMe ? 700 : 550} 21px system-ui, "DejaVu Sans", sans-serif`;
     pen.lineWidth = 5;
     pen.lineJoin = 'round';
     pen.strokeStyle = this.#colors.ground;
-    pen.strokeText(hero.name, 0, -RADIUS - 18);
-    pen.fillStyle = isMe ? this.#colors.text : this.#colors.dim;
-    pen.fillText(hero.name, 0, -RADIUS - 18);
-    if (isGhost) {
-      const left = Math.max(Math.ceil((hero.awayUntil - now) / 1000), 0);
-      pen.font = '650 20px system-ui, "DejaVu Sans", sans-serif';
-      pen.fillStyle = this.#colors.warn;
-      pen.fillText(left > 0 ? `back within ${left} s?` : 'any moment…', 0, RADIUS + 27);
-    } else if (hero.health < 100) {
-      this.#health(hero.health);
-    }
+    const labels = texts.map((each) => {
+      pen.font = each.font;
+      return { ...each, width: pen.measureText(each.text).width + 6, height: TEXT_HEIGHT };
+    });
+    layOut(labels, seen).forEach(({ x, y }, index) => {
+      const { text, font, color, alpha } = labels[index];
+      Object.assign(pen, { font, fillStyle: color, globalAlpha: alpha });
+      pen.strokeText(text, x, y - TEXT_FOOT);
+      pen.fillText(text, x, y - TEXT_FOOT);
+    });
+    pen.restore();
+  }
+
+  #textsOf(game, hero, { x, y }, now) {
+    const isMe = hero === game.me;
+    const isGhost = hero.awayUntil !== null;
+    const family = 'system-ui, "DejaVu Sans", sans-serif';
+    const name = {
+      text: hero.name,
+      font: `${isMe ? 700 : 550} 21px ${family}`,
+      color: isMe ? this.#colors.text : this.#colors.dim,
+      alpha: isGhost ? 0.75 : 1,
+      x,
+      y: y - RADIUS - 12,
+      below: y + RADIUS + 20 + TEXT_HEIGHT,
+    };
+    if (!isGhost) return [name];
+    const left = Math.max(Math.ceil((hero.awayUntil - now) / 1000), 0);
+    const below = y + RADIUS + 8 + TEXT_HEIGHT;
+    const text = left > 0 ? `back within ${left} s?` : 'any moment…';
+    // Below its hero if there is room, and else above.
+    return [name, { ...name, text, font: `650 20px ${family}`, color: this.#colors.warn, alpha: 0.9, y: below, below: y - RADIUS - 12 }];
   }
 
   #health(health) {
@@ -270,6 +301,16 @@ function viewOf(game, me, width, height) {
     scale,
     left: along(width, game.width, me?.x ?? game.width / 2),
     top: along(height, game.height, me?.y ?? game.height / 2),
+  };
+}
+
+/** What of the ground is on the screen, in its units. */
+function seenOf(game, { left, top, scale }, width, height) {
+  return {
+    left: Math.max(-left / scale, 0),
+    top: Math.max(-top / scale, 0),
+    right: Math.min((width - left) / scale, game.width),
+    bottom: Math.min((height - top) / scale, game.height),
   };
 }
 

@@ -3,25 +3,31 @@
  * notices. Names and words of the server are set as text, never as markup.
  */
 
+import { backToGame } from './controls.js';
 import { colorOf } from './draw.js';
 
 const STATES = {
   idle: 'not connected',
   stopped: 'stopped',
-  waiting: 'trying again soon',
+  waiting: 'trying again',
   connecting: 'connecting',
   connected: 'connected',
   elsewhere: 'playing elsewhere',
 };
 const REASONS = {
   complete: 'nothing was lost',
-  cold: 'the page was loaded anew',
+  cold: 'this page had lost its place',
   overrun: 'more was missed than is kept',
   rolled_back: 'the arena went back to its last save',
   zone_lost: 'the arena is gone',
   unknown_position: 'the server does not know where this page was',
   first: 'a first login',
   fresh: 'as asked',
+};
+/** What the player did counts more than what the protocol made of it. */
+const DEEDS = {
+  reload: 'the page was loaded anew',
+  takeBack: 'taken back from the other tab',
 };
 const AFTER = {
   session_unknown: 'the old one was held for 15 s and has ended',
@@ -44,25 +50,40 @@ export class Strip {
     at('state').dataset.state = status;
   }
 
-  latency({ smoothedMs }) {
-    at('latency').textContent = `${Math.round(smoothedMs)} ms`;
+  /** The last round trip: a smoothed one would lag behind the slider. */
+  latency({ lastMs }) {
+    at('latency').textContent = `${Math.round(lastMs)} ms`;
   }
 
-  session(session) {
-    at('session').textContent = session === null ? '–' : String(session);
+  /** Which session of this tab it is; its number on the server says nothing to a player. */
+  session(count) {
+    at('session').textContent = `${count}${['th', 'st', 'nd', 'rd'][count > 3 ? 0 : count]}`;
   }
 
-  /** How a return went, in figures and in a sentence. */
-  returned({ rung, reason, replayed, lost, after }) {
+  /** The connection is gone: how the return before went is not of interest any more. */
+  away() {
+    at('rung').textContent = 'not back yet';
+    at('rung').dataset.rung = 'away';
+    at('replayed').textContent = '–';
+    at('lost').textContent = '–';
+  }
+
+  /**
+   * How a return went, in figures and in a sentence.
+   * @param {any} returned
+   * @param {'reload' | 'takeBack' | null} deed what the player did to bring it about
+   */
+  returned({ rung, reason, replayed, lost, after }, deed) {
     const count = lost.upstream + lost.sends.length;
-    at('rung').textContent = sentence(rung, reason, after);
+    const why = whyOf(rung, reason, after, deed);
+    at('rung').textContent = `${rung[0].toUpperCase()}${rung.slice(1)}: ${why}`;
     at('rung').dataset.rung = rung;
     at('replayed').textContent = String(replayed);
     at('lost').textContent = String(count);
     const words = {
-      replayed: `You are back: ${replayed} messages caught up, nothing lost.`,
-      resynced: `You are back with a fresh picture: ${REASONS[reason] ?? reason}.`,
-      new: `A new session: ${AFTER[after] ?? after ?? REASONS[reason] ?? reason}.`,
+      replayed: `You are back: ${replayed} messages caught up, ${why}.`,
+      resynced: `You are back with a fresh picture: ${why}.`,
+      new: `A new session: ${why}.`,
     };
     const doubt = count > 0 ? ` ${count} of your inputs may be lost.` : '';
     this.say(words[rung] + doubt);
@@ -82,10 +103,14 @@ export class Strip {
     at('veil-title').textContent = words.title;
     at('veil-text').textContent = words.text;
     const button = /** @type {HTMLButtonElement} */ (at('veil-button'));
+    const wasThere = !button.hidden;
     button.hidden = !words.button;
     button.textContent = words.button ?? '';
-    button.onclick = words.act ?? null;
-    if (words.button) button.focus();
+    button.onclick = (event) => {
+      words.act?.();
+      backToGame(event);
+    };
+    if (words.button && !wasThere) button.focus();
   }
 
   /** @param {import('./game.js').Game} game */
@@ -117,9 +142,10 @@ function direction(coin) {
   return ` The nearest coin is ${dx} to the ${coin.dx < 0 ? 'left' : 'right'} and ${dy} ${coin.dy < 0 ? 'up' : 'down'}.`;
 }
 
-function sentence(rung, reason, after) {
-  const why = after ? (AFTER[after] ?? after) : (REASONS[reason] ?? reason);
-  return `${rung[0].toUpperCase()}${rung.slice(1)}: ${why}`;
+/** One reason, for strip and notice alike. */
+function whyOf(rung, reason, after, deed) {
+  if (rung === 'new') return AFTER[after] ?? after ?? REASONS[reason] ?? reason;
+  return (rung === 'resynced' && deed && DEEDS[deed]) || (REASONS[reason] ?? reason);
 }
 
 function row(hero, index, isYou) {

@@ -55,7 +55,7 @@ struct Loads {
     inbound: Scale,
     latency: Scale,
     storm: Scale,
-    recovery: &'static [u64],
+    recovery: &'static [recovery::Size],
     /// How long the disk alone is measured.
     disk: u64,
 }
@@ -64,14 +64,14 @@ const FULL: Loads = Loads {
     inbound: Scale { flood_links: 200, warm: 2 * SECOND, window: 8 * SECOND, ..Scale::FULL },
     latency: Scale { echo_links: 50, warm: SECOND, window: 5 * SECOND, ..Scale::FULL },
     storm: Scale::FULL,
-    recovery: &[10_000, 100_000, 300_000],
+    recovery: recovery::FULL,
     disk: SECOND,
 };
 const QUICK: Loads = Loads {
     inbound: Scale::QUICK,
     latency: Scale { echo_links: 5, ..Scale::QUICK },
     storm: Scale::QUICK,
-    recovery: &[100, 1_000],
+    recovery: recovery::QUICK,
     disk: SECOND / 10,
 };
 
@@ -91,8 +91,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
             }
         }
     }
-    for count in loads.recovery.iter().filter(|_| wanted(Part::Recovery)) {
-        for run in recovery::play(*count, runs, &folder.fresh()?)? {
+    for size in loads.recovery.iter().filter(|_| wanted(Part::Recovery)) {
+        for run in recovery::play(*size, runs, &folder.fresh()?)? {
             note(&mut all, run);
         }
     }

@@ -75,6 +75,10 @@ pub(crate) struct Load {
     place: Place,
     /// Connections are encrypted like this.
     tls: Option<Arc<ClientConfig>>,
+    /// Local addresses that connections start from.
+    sources: usize,
+    /// They log in as guests that the server mints, which the shipped settings allow.
+    mints: bool,
     poll: Poll,
     links: Vec<Link>,
     buffer: Box<[u8]>,
@@ -97,6 +101,8 @@ impl Load {
             at,
             place,
             tls: None,
+            sources: SOURCES,
+            mints: false,
             poll: Poll::new()?,
             links: (0..count).map(|_| Link::new()).collect(),
             buffer: vec![0; 256 << 10].into(),
@@ -112,6 +118,12 @@ impl Load {
     /// Connections to come are encrypted.
     pub(crate) fn encrypt(&mut self, tls: Arc<ClientConfig>) {
         self.tls = Some(tls);
+    }
+
+    /// Connections to come log in as the shipped settings allow, from so many local addresses.
+    pub(crate) fn shipped(&mut self, sources: usize) {
+        self.sources = sources;
+        self.mints = true;
     }
 
     /// How many there are.
@@ -137,7 +149,8 @@ impl Load {
     }
 
     fn connect(&mut self, index: usize) -> Result<()> {
-        let source = Ipv4Addr::new(127, 0, 0, 2 + (index % SOURCES) as u8);
+        let source = index % self.sources;
+        let source = Ipv4Addr::new(127, 0, (source / 250) as u8, 2 + (source % 250) as u8);
         let path = match (self.kind, self.place) {
             (Kind::Ours | Kind::Soak | Kind::Seats, _) => "/play".to_owned(),
             (Kind::Bare, Place::Zones { kind: crate::serve::zones::BEAT, count }) => {
@@ -389,7 +402,7 @@ impl Load {
         let frame = decode_server(Encoding::Protobuf, bytes, &Limits::DEFAULT).ok();
         match frame.and_then(|frame| frame.frame) {
             Some(v1::server_frame::Frame::Challenge(_)) => {
-                let hello = self.links[index].hello();
+                let hello = self.links[index].hello(self.mints);
                 self.links[index].say(&hello);
             }
             Some(v1::server_frame::Frame::Welcome(welcome)) => {

@@ -11,6 +11,7 @@ mod machine;
 mod report;
 mod seats;
 mod serve;
+mod shipped;
 mod soak;
 
 use std::process::ExitCode;
@@ -37,6 +38,8 @@ enum Chore {
     Flood(flooder::Arguments),
     /// Measures ten thousand connections: in the open, over TLS, and all returning at once.
     Crowd(crowd::Arguments),
+    /// Measures the program that people start, with the settings that it ships with.
+    Shipped(shipped::Arguments),
     /// Plays many clients over links that are cut, and counts what goes wrong.
     Soak(soak::Arguments),
     /// Serves until the standard input ends; for the other chores.
@@ -51,6 +54,7 @@ fn main() -> ExitCode {
         Chore::Seats(arguments) => seats::run(&arguments),
         Chore::Flood(arguments) => flooder::run(&arguments),
         Chore::Crowd(arguments) => crowd::run(&arguments),
+        Chore::Shipped(arguments) => shipped::run(&arguments),
         Chore::Soak(arguments) => soak::run(&arguments),
         Chore::Serve(arguments) => serve::run(&arguments).map(|()| true),
     };

@@ -163,7 +163,8 @@ pub struct Account {
     pub holder: Holder,
     /// The hash of the password, in the form that its verifier reads; none: there is no login by one.
     pub password: Option<String>,
-    /// Raised with every password, so that what was proven by the last one is worth nothing.
+    /// Drawn when the account is made and raised with every password, so that what was proven by the
+    /// last one, or to an account of the same name that was deleted, is worth nothing.
     pub version: u32,
     /// What it may do.
     pub role: Role,
@@ -201,7 +202,12 @@ pub enum Change {
     /// What it may do.
     SetRole(Role),
     /// Somebody logs in, and may have a key linked.
-    Use(Option<(PlayerId, Link)>),
+    Use {
+        /// The version of the account to which it was proven; with another it is refused.
+        version: u32,
+        /// The key to link.
+        link: Option<(PlayerId, Link)>,
+    },
     /// It is about to be deleted.
     Retire,
     /// It is deleted.
@@ -217,7 +223,7 @@ impl fmt::Debug for Change {
             Self::Lock(true) => "Lock",
             Self::Lock(false) => "Unlock",
             Self::SetRole(_) => "SetRole",
-            Self::Use(_) => "Use",
+            Self::Use { .. } => "Use",
             Self::Retire => "Retire",
             Self::Forget => "Forget",
         })
@@ -237,6 +243,10 @@ pub enum Refusal {
     Busy,
     /// It is being deleted.
     Leaving,
+    /// It is locked.
+    Locked,
+    /// It has another password than the one that was proven, or is another account of the same name.
+    Outdated,
     /// Somebody has played with it, so it cannot take another player.
     InUse,
     /// The key belongs to another account, or is another account's player.
@@ -247,6 +257,8 @@ pub enum Refusal {
     SessionsElsewhere,
     /// There is no account: a guest cannot be locked, nor have a role or a password.
     Guest,
+    /// A ban that is over already, by the clock of whoever would have to keep it.
+    BanOver,
 }
 
 impl Refusal {
@@ -259,11 +271,14 @@ impl Refusal {
             Self::Full => "full",
             Self::Busy => "busy",
             Self::Leaving => "leaving",
+            Self::Locked => "locked",
+            Self::Outdated => "outdated",
             Self::InUse => "in_use",
             Self::KeyTaken => "key_taken",
             Self::KeysFull => "keys_full",
             Self::SessionsElsewhere => "sessions_elsewhere",
             Self::Guest => "guest",
+            Self::BanOver => "ban_over",
         }
     }
 }
@@ -276,11 +291,17 @@ impl fmt::Display for Refusal {
             Self::Full => "there are as many accounts as there may be",
             Self::Busy => "too many changes of this account wait; try again in a moment",
             Self::Leaving => "the account is being deleted",
+            Self::Locked => "this account is locked",
+            Self::Outdated => "the account has changed since the login began",
             Self::InUse => "the account has a player of its own; log in to it without bringing one",
             Self::KeyTaken => "this key belongs to another account",
             Self::KeysFull => "the account has as many keys as it may; a new password clears them",
             Self::SessionsElsewhere => "a guest has sessions to end: delete it while a server runs",
             Self::Guest => "this player has no account; a guest can be banned and deleted",
+            Self::BanOver => {
+                "this ban is over already by the server's own clock; look at the clocks of both machines, or ban \
+                 for longer"
+            }
         })
     }
 }
@@ -304,7 +325,11 @@ impl Account {
             }
             Change::Lock(locked) => next.locked = *locked,
             Change::SetRole(role) => next.role = *role,
-            Change::Use(link) => next.use_with(*link)?,
+            Change::Use { version, .. } if *version != next.version => {
+                return Err(Refusal::Outdated);
+            }
+            Change::Use { .. } if next.locked => return Err(Refusal::Locked),
+            Change::Use { link, .. } => next.use_with(*link)?,
             Change::Retire => {
                 next.leaving = true;
                 next.locked = true;

@@ -25,6 +25,23 @@ pub struct Quota {
     pub within: Duration,
 }
 
+impl Rate {
+    /// The same for so many senders together.
+    #[must_use]
+    pub fn times(self, count: u32) -> Self {
+        let per_second = self.per_second.saturating_mul(count);
+        Self { per_second, burst: self.burst.saturating_mul(count) }
+    }
+}
+
+impl Quota {
+    /// The same for so many together.
+    #[must_use]
+    pub fn times(self, count: u32) -> Self {
+        Self { most: self.most.saturating_mul(count), within: self.within }
+    }
+}
+
 /// The state of one budget: the instant at which it will be full again.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub struct Budget {
@@ -93,6 +110,17 @@ impl Budget {
         ahead.checked_sub(quota.within).filter(|wait| !wait.is_zero())
     }
 
+    /// How far a sender is ahead of its burst; nothing while it is within.
+    #[must_use]
+    pub fn over(&self, now: Time, rate: Rate) -> Duration {
+        let burst = cost(rate.burst, rate);
+        if rate.per_second == 0 {
+            Duration::ZERO
+        } else {
+            self.full_at.since(now).saturating_sub(burst)
+        }
+    }
+
     /// How long until nothing of it is spent.
     #[must_use]
     pub fn until_full(&self, now: Time) -> Duration {
@@ -114,6 +142,12 @@ impl Budget {
         }
         (self.full_at.since(now).as_micros() as u64).saturating_mul(4) / burst
     }
+}
+
+/// What units are worth in time.
+#[must_use]
+pub fn cost(units: u32, rate: Rate) -> Duration {
+    Duration::from_micros(cost_micros(units, rate))
 }
 
 fn cost_micros(units: u32, rate: Rate) -> u64 {

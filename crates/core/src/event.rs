@@ -164,9 +164,11 @@ pub enum Offence {
     Connections,
     /// More new connections than an address may make.
     Connects,
+    /// More HTTP requests than an address may make.
+    Requests,
     /// More logins than an address may ask for.
     Logins,
-    /// More resumes than an address or a session may ask for.
+    /// More resumes than a session may ask for.
     Resumes,
     /// Too many logins and resumes of an address that proved wrong.
     Failures,
@@ -176,7 +178,7 @@ pub enum Offence {
 
 impl Offence {
     /// All of them.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 19] = [
         Self::Messages,
         Self::Bytes,
         Self::Flooded,
@@ -191,6 +193,7 @@ impl Offence {
         Self::Crowd,
         Self::Connections,
         Self::Connects,
+        Self::Requests,
         Self::Logins,
         Self::Resumes,
         Self::Failures,
@@ -232,6 +235,7 @@ impl Offence {
             Self::Crowd => "crowd",
             Self::Connections => "connections",
             Self::Connects => "connects",
+            Self::Requests => "requests",
             Self::Logins => "logins",
             Self::Resumes => "resumes",
             Self::Failures => "failures",

@@ -38,6 +38,8 @@ pub enum ResumeFrom {
     Start,
     /// The client cannot go on from where it was.
     Lost(RungReason),
+    /// The client names this leg, and the stream it means may be one that is gone.
+    RolledBack(Leg),
 }
 
 /// How long a dropped player is waited for.
@@ -121,6 +123,8 @@ pub struct Attach {
     pub backlog: Vec<SharedFrame>,
     /// The lowest number the client still holds.
     pub oldest_unacked: u64,
+    /// Up to this number it has been told what was lost.
+    pub lost_known: u64,
     /// The Welcome but for what only the zone knows.
     pub welcome: Box<Welcome>,
 }
@@ -179,10 +183,15 @@ pub enum ToZone {
         /// What; of the zone's own message type.
         message: Native,
     },
-    /// Say this to every member with a client, from outside the game.
-    Broadcast {
+    /// Say this to these members, from outside the game. It may come again after a fault of the zone;
+    /// who has heard it does not hear it twice.
+    Word {
+        /// The hub's number of it; a member hears these in their order.
+        number: u64,
+        /// To whom, in the order of their ids.
+        to: Vec<SessionId>,
         /// What.
-        payload: Bytes,
+        body: down::Body,
     },
     /// Move a member to another zone, as the game's own `transfer` does.
     Transfer {
@@ -194,13 +203,6 @@ pub enum ToZone {
         to: ZoneName,
         /// What is sent along.
         payload: Bytes,
-    },
-    /// Say this to a member, from outside the game.
-    Say {
-        /// To whom.
-        session: SessionId,
-        /// What.
-        body: down::Body,
     },
     /// The member's connection is gone.
     Dropped {
@@ -264,6 +266,8 @@ pub struct Departed {
     pub next: Option<(ZoneName, Bytes)>,
     /// The session's game data.
     pub data: Bytes,
+    /// The last number of a word from outside the game that is in its stream.
+    pub heard: u64,
 }
 
 /// From a zone to the hub.
@@ -316,6 +320,14 @@ pub enum ToHub {
         reason: RungReason,
         /// How many frames were said again.
         replayed: u64,
+    },
+    /// This word from outside the game, and all before it, are in the streams of these members. Who is
+    /// not named is leaving, or no member.
+    Heard {
+        /// The word's number.
+        number: u64,
+        /// Who.
+        sessions: Vec<SessionId>,
     },
     /// A member has left.
     Departed(Box<Departed>),

@@ -11,6 +11,7 @@ mod command;
 mod commit;
 mod deadline;
 mod frame;
+mod guests;
 mod hello;
 mod native;
 mod own;
@@ -20,6 +21,7 @@ mod ration;
 mod recover;
 mod seats;
 mod shutdown;
+mod table;
 mod words;
 mod zones;
 
@@ -32,17 +34,22 @@ use rejoin_wire::{DecodeError, SharedFrame};
 
 pub use self::accounts::AccountProof;
 pub use self::command::{Answer, Audience, Changes, Command, SessionConfig, SessionView};
+pub use self::commit::AfterCommit;
 pub use self::config::{AccountPolicy, Admission, Duplicates, HubConfig, ZoneKind};
 pub use self::connection::{ConnectionState, FrameKind, Stage, Verdict, table};
 pub use self::players::{PasswordHash, PlayerCommand, PlayerView, Whom};
-pub use self::ration::Spent;
+pub use self::ration::{HubLoad, Spent};
 pub use self::recover::Recovered;
+pub use self::words::Word;
 
 use self::accounts::AfterAccount;
 use self::commit::Commits;
 use self::connection::{Connection, Phase};
 use self::deadline::Alarms;
+use self::guests::Guests;
 use self::ration::Rations;
+use self::table::{Sessions, Zones};
+use self::words::Telling;
 use self::zones::ZoneInfo;
 use crate::account::Book;
 use crate::chance::Chance;
@@ -57,6 +64,7 @@ use crate::scope::{Batch, ScopeId};
 use crate::seat::{GameNews, SeatRefusal, SeatRequest};
 use crate::secret::SecretHash;
 use crate::session::{Serializer, Session};
+use crate::text::clip;
 use crate::time::{Time, WallTime};
 use crate::zone::Delivery;
 
@@ -73,6 +81,16 @@ pub enum HubInput {
         origin: Option<Origin>,
         /// Nobody on the way can read it: told as a flag of its session.
         is_encrypted: bool,
+    },
+    /// Others can send in the name of this connection: what breaks the rules on it is no violation of
+    /// its address.
+    Spoofable(ConnectionId),
+    /// Control frames of the transport came, which carry nothing for us. Charged like pings.
+    Control {
+        /// On which connection.
+        connection: ConnectionId,
+        /// Their size.
+        bytes: usize,
     },
     /// A frame came, or bytes that are none.
     Received {
@@ -128,6 +146,8 @@ pub enum HubInput {
     Wall(WallTime),
     /// The store has no room, so nothing is committed until it has: true; or it has room again.
     StoreFull(bool),
+    /// How many inputs wait for the hub at this instant. Told by the driver when it changes.
+    Waiting(usize),
     /// Time has passed. All input that waits is fed before this.
     Wake,
     /// The process is about to end: everybody is told, and nobody is let in any more.
@@ -227,12 +247,30 @@ pub enum HubOutput {
     Commit(Batch),
     /// Tell whoever listens.
     Event(Event),
+    /// Tell the operator.
+    Warn(Warning),
     /// The answer to a command.
     Answer {
         /// The command's ticket.
         ticket: u64,
         /// What came of it.
         answer: Answer,
+    },
+}
+
+/// What an operator should hear of.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Warning {
+    /// A client shows what this session once gave out and does not know: the store holds an earlier state than
+    /// it held before. Told once for all sessions of a start.
+    StoreWentBack {
+        /// The first session that showed it.
+        session: SessionId,
+    },
+    /// The wall clock is so far behind what it was that it must have been wrong before.
+    ClockWentBack {
+        /// How far.
+        by: Duration,
     },
 }
 
@@ -244,6 +282,10 @@ pub(crate) struct Player {
     pub banned_until: Option<WallTime>,
     /// For people, the banned one among them.
     pub ban_reason: String,
+    /// When a guest by secret came in last, to about a day; none for others, and in former rows.
+    pub seen: Option<WallTime>,
+    /// It is counted among the guests.
+    pub is_counted: bool,
     pub owner: OwnerEpoch,
     pub revision: Revision,
 }
@@ -251,7 +293,12 @@ pub(crate) struct Player {
 impl Player {
     /// Whether there is nothing that would have to be kept.
     pub(crate) fn is_empty(&self) -> bool {
-        self.secret.is_none() && self.banned_until.is_none()
+        !self.is_guest() && self.banned_until.is_none()
+    }
+
+    /// Whether it is a guest by secret of whom something is kept.
+    pub(crate) fn is_guest(&self) -> bool {
+        self.secret.is_some() || self.seen.is_some()
     }
 }
 
@@ -260,12 +307,14 @@ pub struct Hub {
     pub(crate) config: HubConfig,
     pub(crate) chance: Chance,
     pub(crate) connections: BTreeMap<ConnectionId, Connection>,
-    /// Boxed: nodes of the map are half empty, and a session is large.
-    pub(crate) sessions: BTreeMap<SessionId, Box<Session>>,
+    /// Connections that wait for frames a zone still has to give back, by that zone.
+    pub(crate) settling: BTreeSet<(ZoneId, ConnectionId)>,
+    pub(crate) sessions: Sessions,
     /// Sessions that can be returned to, by player.
     pub(crate) by_player: BTreeSet<(PlayerId, SessionId)>,
     pub(crate) players: BTreeMap<PlayerId, Player>,
-    pub(crate) zones: BTreeMap<ZoneId, ZoneInfo>,
+    pub(crate) guests: Guests,
+    pub(crate) zones: Zones,
     pub(crate) alarms: Alarms,
     pub(crate) commits: Commits,
     pub(crate) out: VecDeque<HubOutput>,
@@ -283,8 +332,12 @@ pub struct Hub {
     pub(crate) damaged_accounts: Vec<(AccountId, String)>,
     /// Accounts that are being deleted: sessions that have not ended yet, and who waits for it.
     pub(crate) forgetting: BTreeMap<AccountId, (usize, Option<u64>)>,
+    /// Commands whose messages are not all sure to be heard yet, by their tickets.
+    pub(crate) tellings: BTreeMap<u64, Telling>,
     /// Sessions and zones were left out at the start: nothing that concerns them is done.
     pub(crate) players_only: bool,
+    /// It was told that the store went back.
+    pub(crate) went_back: bool,
 }
 
 /// Figures of the hub; those that are called totals only grow.
@@ -304,6 +357,12 @@ pub struct HubCounts {
     pub unknown_answers_total: u64,
     /// Frames heard.
     pub frames_total: u64,
+    /// Returns with a valid token that were told to wait.
+    pub returns_deferred_total: u64,
+    /// Those among them that were told so while the load was below its bound.
+    pub returns_deferred_below_bound_total: u64,
+    /// The load when a return was last told to wait.
+    pub deferred_at: HubLoad,
 }
 
 impl Hub {
@@ -314,6 +373,12 @@ impl Hub {
             HubInput::Opened { connection, serializer, origin, is_encrypted } => {
                 self.opened(now, connection, (serializer, is_encrypted), origin);
             }
+            HubInput::Spoofable(connection) => {
+                if let Some(known) = self.connections.get_mut(&connection) {
+                    known.is_spoofable = true;
+                }
+            }
+            HubInput::Control { connection, bytes } => self.control(now, connection, bytes),
             HubInput::Received { connection, frame, bytes } => {
                 self.received(now, connection, frame, bytes);
             }
@@ -329,6 +394,7 @@ impl Hub {
             HubInput::Seat(request, verdict) => self.seat_answered(now, request, verdict),
             HubInput::Wall(wall) => self.set_wall(now, wall),
             HubInput::StoreFull(is_full) => self.store_full(now, is_full),
+            HubInput::Waiting(inputs) => self.set_waiting(inputs),
             HubInput::Wake => self.wake(now),
             HubInput::Shutdown => self.shut_down(now),
         }
@@ -437,7 +503,7 @@ impl Hub {
         known.attach = None;
         known.waiting = Vec::new();
         known.bounced = Vec::new();
-        let text = text.to_owned();
+        let text = clip(text.to_owned());
         let farewell = Farewell { code: code.into(), text, retry_after_ms, addresses: Vec::new() };
         self.send(connection, server_frame::Frame::Farewell(farewell));
         self.push(HubOutput::Close { connection, code });

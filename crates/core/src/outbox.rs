@@ -40,10 +40,6 @@ impl Stretch {
     pub fn open(leg: Leg) -> Self {
         Self { leg, from: 0, last: 0, kept: VecDeque::new() }
     }
-
-    fn bytes(&self) -> usize {
-        self.kept.iter().map(|kept| kept.frame.len()).sum()
-    }
 }
 
 /// How much an outbox may hold.
@@ -57,15 +53,49 @@ pub struct OutboxLimits {
     pub legs_max: usize,
 }
 
-/// The chain of stretches.
+/// The chain of stretches, and how it differs from its rows.
 #[derive(Clone, Debug, Default)]
 pub struct Outbox {
     stretches: VecDeque<Stretch>,
+    /// Frames in all stretches together, and their bytes.
+    frames: usize,
+    bytes: usize,
+    /// So many of the newest frames have no row yet.
+    unstored: usize,
+    unsaved: Unsaved,
+}
+
+/// What must be written so that the rows are as the outbox is, besides the newest frames.
+#[derive(Clone, Debug, Default)]
+pub struct Unsaved {
+    /// No row of a frame counts any more; those of `gone` are among them.
+    pub is_cleared: bool,
+    /// Frames that have a row and are not kept any more.
+    pub gone: Vec<(Leg, u64)>,
+    /// Stretches have come, gone or moved on.
+    pub has_moved: bool,
 }
 
 impl Outbox {
+    /// An outbox as it was stored; `has_rows`: each of its frames has a row of its own.
+    #[must_use]
+    pub fn restored(stretches: VecDeque<Stretch>, has_rows: bool, limits: OutboxLimits) -> Self {
+        let frames = stretches.iter().map(|stretch| stretch.kept.len()).sum();
+        let kept = stretches.iter().flat_map(|stretch| &stretch.kept);
+        let bytes = kept.map(|kept| kept.frame.len()).sum();
+        let unstored = if has_rows { 0 } else { frames };
+        let unsaved = Unsaved { has_moved: !has_rows, ..Unsaved::default() };
+        let mut outbox = Self { stretches, frames, bytes, unstored, unsaved };
+        outbox.shrink(limits);
+        outbox
+    }
+
     /// Appends the end of a leg. False: something had to be forgotten to make room.
     pub fn append(&mut self, stretch: Stretch, limits: OutboxLimits) -> bool {
+        self.frames += stretch.kept.len();
+        self.unstored += stretch.kept.len();
+        self.bytes += stretch.kept.iter().map(|kept| kept.frame.len()).sum::<usize>();
+        self.unsaved.has_moved = true;
         // Mostly there is one: no room is taken in advance.
         self.stretches.reserve_exact(1);
         self.stretches.push_back(stretch);
@@ -75,6 +105,10 @@ impl Outbox {
     /// Keeps one more frame of the newest leg. False: something had to be forgotten.
     pub fn keep(&mut self, kept: Kept, limits: OutboxLimits) -> bool {
         if let Some(open) = self.stretches.back_mut() {
+            self.frames += 1;
+            self.unstored += 1;
+            self.bytes += kept.frame.len();
+            self.unsaved.has_moved = true;
             open.last = kept.seq;
             open.kept.push_back(kept);
         }
@@ -90,12 +124,17 @@ impl Outbox {
         if self.stretches[index].last < seq {
             return false;
         }
-        self.stretches.drain(..index);
-        if let Some(stretch) = self.stretches.front_mut() {
-            while stretch.kept.front().is_some_and(|kept| kept.seq <= seq) {
-                stretch.kept.pop_front();
-            }
-            stretch.from = stretch.from.max(seq);
+        for _ in 0..index {
+            self.drop_oldest();
+        }
+        while self.first().is_some_and(|(_, first)| first <= seq) {
+            self.forget_first();
+        }
+        if let Some(stretch) = self.stretches.front_mut()
+            && stretch.from < seq
+        {
+            stretch.from = seq;
+            self.unsaved.has_moved = true;
         }
         true
     }
@@ -116,7 +155,14 @@ impl Outbox {
 
     /// Forgets everything: the client has been given the whole state, or is in a later leg.
     pub fn clear(&mut self) {
+        let stored = self.frames - self.unstored;
+        if stored > 0 || !self.unsaved.gone.is_empty() {
+            self.unsaved.is_cleared = true;
+            self.unsaved.gone = Vec::new();
+        }
+        self.unsaved.has_moved |= !self.stretches.is_empty();
         self.stretches.clear();
+        (self.frames, self.bytes, self.unstored) = (0, 0, 0);
     }
 
     /// The newest leg's stretch.
@@ -133,7 +179,20 @@ impl Outbox {
     /// Whether anything is owed.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.stretches.iter().all(|stretch| stretch.kept.is_empty())
+        self.frames == 0
+    }
+
+    /// Frames that have no row yet, newest first.
+    pub fn unstored(&self) -> impl Iterator<Item = (Leg, &Kept)> {
+        let newest_first = self.stretches.iter().rev();
+        let kept = newest_first.flat_map(|s| s.kept.iter().rev().map(|kept| (s.leg, kept)));
+        kept.take(self.unstored)
+    }
+
+    /// All that differs from the rows is on its way to the store.
+    pub fn mark_stored(&mut self) -> Unsaved {
+        self.unstored = 0;
+        std::mem::take(&mut self.unsaved)
     }
 
     /// Gives back spare memory; for sessions that will rest a while.
@@ -141,24 +200,52 @@ impl Outbox {
         self.stretches.shrink_to_fit();
     }
 
+    fn first(&self) -> Option<(Leg, u64)> {
+        let stretch = self.stretches.front()?;
+        stretch.kept.front().map(|kept| (stretch.leg, kept.seq))
+    }
+
+    /// Forgets the oldest frame of the oldest stretch, if that has any.
+    fn forget_first(&mut self) -> Option<u64> {
+        let stretch = self.stretches.front_mut()?;
+        let kept = stretch.kept.pop_front()?;
+        if self.frames > self.unstored {
+            self.unsaved.gone.push((stretch.leg, kept.seq));
+        } else {
+            self.unstored -= 1;
+        }
+        self.frames -= 1;
+        self.bytes -= kept.frame.len();
+        self.unsaved.has_moved = true;
+        Some(kept.seq)
+    }
+
+    /// Forgets the oldest stretch. False: its client had not had all of it.
+    fn drop_oldest(&mut self) -> bool {
+        let mut was_whole = true;
+        while self.forget_first().is_some() {
+            was_whole = false;
+        }
+        self.unsaved.has_moved = true;
+        self.stretches.pop_front();
+        was_whole
+    }
+
     fn shrink(&mut self, limits: OutboxLimits) -> bool {
         let mut whole = true;
         while self.stretches.len() > limits.legs_max {
-            whole &= self.stretches.front().is_none_or(|oldest| oldest.kept.is_empty());
-            self.stretches.pop_front();
+            whole &= self.drop_oldest();
         }
-        let mut frames: usize = self.stretches.iter().map(|stretch| stretch.kept.len()).sum();
-        let mut bytes: usize = self.stretches.iter().map(Stretch::bytes).sum();
-        while frames > limits.frames_max || bytes > limits.bytes_max {
-            let Some(oldest) = self.stretches.front_mut() else { break };
-            match oldest.kept.pop_front() {
-                Some(kept) => {
+        while self.frames > limits.frames_max || self.bytes > limits.bytes_max {
+            match self.forget_first() {
+                Some(seq) => {
                     hit(Mark::SessionOutboxEvicted);
-                    oldest.from = kept.seq;
-                    frames -= 1;
-                    bytes -= kept.frame.len();
                     whole = false;
+                    if let Some(oldest) = self.stretches.front_mut() {
+                        oldest.from = seq;
+                    }
                 }
+                None if self.stretches.is_empty() => break,
                 None => drop(self.stretches.pop_front()),
             }
         }

@@ -83,6 +83,20 @@ pub struct Batch {
     pub delete_scope: bool,
 }
 
+/// A row that a restored backup adds to the scopes of the hub and of sessions. Their owner deletes it once nobody
+/// can be misled any more by what was committed after the backup and is gone.
+pub const RESTORED: &[u8] = b"restored";
+
+/// Whether a scope holds all that was ever committed to it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum History {
+    /// Nothing is known to be missing.
+    #[default]
+    Whole,
+    /// It was put back to an earlier state: numbers that were given out since may be given out again.
+    RolledBack,
+}
+
 /// A scope as it was found when it was opened.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Opened {
@@ -92,4 +106,15 @@ pub struct Opened {
     pub revision: Revision,
     /// All rows in the order of their keys.
     pub rows: Vec<(Bytes, Bytes)>,
+}
+
+impl Opened {
+    /// Whether a backup was restored since its owner last took that into account.
+    #[must_use]
+    pub fn history(&self) -> History {
+        match self.rows.iter().any(|(key, _)| key == RESTORED) {
+            true => History::RolledBack,
+            false => History::Whole,
+        }
+    }
 }

@@ -12,11 +12,13 @@ use bytes::Bytes;
 use crate::call::Calls;
 use crate::event::EndCause;
 use crate::exchange::{Hold, ZoneName};
-use crate::hub::Spent;
-use crate::id::{
-    ConnectionId, Leg, ObjectId, OwnerEpoch, PlayerId, Revision, SessionEpoch, ZoneId,
-};
+use crate::gate::Gate;
+use crate::guard::Origin;
+use crate::hub::{AfterCommit, Spent, Word};
+use crate::id::{ConnectionId, Leg, ObjectId, OwnerEpoch, PlayerId, SessionEpoch, ZoneId};
+use crate::mark::{Mark, hit};
 use crate::outbox::Outbox;
+use crate::scope::History;
 use crate::seat::Seating;
 use crate::time::{Time, WallTime};
 use crate::timeline::Timeline;
@@ -45,6 +47,18 @@ pub enum Identity {
     Anonymous,
     /// The server's own.
     Server,
+}
+
+/// What a hold needs to know of the time its player is away. Not kept over a restart, and neither is
+/// what bars an address.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Absence {
+    /// Where its last connection came from.
+    pub(crate) seen_from: Option<Origin>,
+    /// When the hold began.
+    pub(crate) since: Time,
+    /// For how long of it the hold stood still, because its address was barred.
+    pub(crate) stood_still: Duration,
 }
 
 /// Switches of a session.
@@ -135,6 +149,90 @@ pub enum Place {
     In(ZoneId),
 }
 
+/// What of a client's stream is consumed outside zones and not acknowledged yet. A client keeps it
+/// within `window_frames` and `window_bytes`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Window {
+    /// The highest number the client has been told is consumed.
+    told: u64,
+    /// The bytes of the frames above it.
+    bytes: usize,
+    /// An acknowledgement of this number waits for its commit.
+    queued: Option<u64>,
+}
+
+impl Window {
+    /// The client knows that everything up to here is consumed.
+    #[must_use]
+    pub fn after(applied: u64) -> Self {
+        Self { told: applied, ..Self::default() }
+    }
+
+    /// Whether a frame of this number and size is still within the window. One frame larger than all
+    /// of it goes alone.
+    #[must_use]
+    pub fn has_room(&self, seq: u64, bytes: usize, (frames_max, bytes_max): (u32, u32)) -> bool {
+        let has_bytes = self.bytes == 0 || self.bytes.saturating_add(bytes) <= bytes_max as usize;
+        seq.saturating_sub(self.told) <= u64::from(frames_max.max(1)) && has_bytes
+    }
+
+    /// A frame is consumed.
+    pub(crate) fn consume(&mut self, bytes: usize) {
+        self.bytes = self.bytes.saturating_add(bytes);
+    }
+
+    /// An acknowledgement is about to wait for its commit. False: one of this number does already.
+    pub(crate) fn queue(&mut self, applied: u64) -> bool {
+        self.queued.replace(applied) != Some(applied)
+    }
+
+    /// An acknowledgement leaves, and with it these bytes.
+    pub(crate) fn acknowledge(&mut self, applied: u64, bytes: usize) {
+        self.told = self.told.max(applied);
+        self.bytes = self.bytes.saturating_sub(bytes);
+        self.queued.take_if(|queued| *queued == applied);
+    }
+}
+
+/// Numbers of a client that were acknowledged and then lost with a stream that rolled back. Each is told
+/// in a Welcome until the client has shown that it had one, and never again after that.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct LostUpstream {
+    /// How many the last Welcome told.
+    count: u64,
+    /// The number it told them up to.
+    through: u64,
+}
+
+impl LostUpstream {
+    /// A client returns that has forgotten everything below `oldest_unacked`; up to `known` it has been
+    /// told before what was lost. Moves `applied` on to where it goes on, and says how many numbers to
+    /// tell, and whether any are missing here.
+    pub(crate) fn jump(
+        &mut self,
+        applied: &mut u64,
+        oldest_unacked: u64,
+        known: u64,
+    ) -> (u64, bool) {
+        if oldest_unacked == 0 {
+            // A login found the session: its client has no numbers that could be lost.
+            return (0, false);
+        }
+        if known >= self.through {
+            self.count = 0;
+        }
+        let expected = oldest_unacked.saturating_sub(1);
+        let is_behind = expected > *applied;
+        if is_behind {
+            hit(Mark::LostUpstream);
+            self.count += expected.saturating_sub(known.max(*applied));
+            self.through = expected;
+            *applied = expected;
+        }
+        (self.count, is_behind)
+    }
+}
+
 /// A session.
 pub struct Session {
     /// Whose.
@@ -181,6 +279,8 @@ pub struct Session {
     pub began: WallTime,
     /// When a game message last came.
     pub active_at: Time,
+    /// Where its player was last, and how its hold runs since.
+    pub absence: Absence,
     /// When its newest token was confirmed.
     pub confirmed_at: Time,
     /// Frames received and sent.
@@ -191,23 +291,42 @@ pub struct Session {
     pub timeline: Timeline,
     /// Open calls from outside zones.
     pub calls: Option<Box<Calls>>,
-    /// The scope's owner and the last revision that was submitted.
-    pub owner: OwnerEpoch,
-    /// The last revision that was submitted.
-    pub revision: Revision,
+    /// What waits for the session's commits.
+    pub gate: Gate<AfterCommit>,
+    /// How much of the client's stream is consumed and not acknowledged, while it is in no zone.
+    pub window: Window,
+    /// Numbers that were lost outside zones and may still have to be told.
+    pub lost_upstream: LostUpstream,
+    /// Up to this number its client has been told what was lost.
+    pub lost_known: u64,
+    /// The token of the last Welcome to a return, and the number up to which that told of losses.
+    pub lost_told: Option<(token::TokenNumber, u64)>,
     /// Its zone waits for an answer of its peer.
     pub zone_awaits: bool,
     /// Its zone was lost, and its client has not been told yet.
     pub zone_lost: bool,
+    /// Rolled back: whatever position its client names may be one of a stream that is gone. Until the client
+    /// has acknowledged something said since, every return is a resync.
+    pub history: History,
+    /// The row that says so is not up to date.
+    pub history_dirty: bool,
     /// What its player has spent, from connection to connection.
     pub spent: Spent,
-    /// The outbox in the store differs from the one here.
-    pub outbox_dirty: bool,
+    /// Messages from outside the game that its zone has not committed yet.
+    pub words: Vec<Word>,
     /// The seat it is in a Game with, and those the directory still has to hear of.
     pub seats: Vec<Seating>,
 }
 
 impl Session {
+    /// Notes whether something that was told to the client may be gone. True: that is news.
+    pub fn set_history(&mut self, history: History) -> bool {
+        let is_news = self.history != history;
+        self.history = history;
+        self.history_dirty |= is_news;
+        is_news
+    }
+
     /// The connection that speaks for it.
     #[must_use]
     pub fn connection(&self) -> Option<ConnectionId> {
@@ -237,6 +356,14 @@ impl Session {
     #[must_use]
     pub fn parted_to(&self) -> (Leg, u64) {
         (Leg::first(self.leg.stay.saturating_add(1)), 0)
+    }
+
+    /// Its client has shown that it has a token. True: some were retired by that.
+    pub(crate) fn confirm(&mut self, number: token::TokenNumber) -> bool {
+        if let Some((_, through)) = self.lost_told.take_if(|(told, _)| *told <= number) {
+            self.lost_known = self.lost_known.max(through);
+        }
+        self.tokens.confirm(number)
     }
 
     /// Whether it is held.

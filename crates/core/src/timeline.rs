@@ -56,9 +56,10 @@ pub struct Timeline {
 impl Timeline {
     /// Records an entry.
     pub fn record(&mut self, at: WallTime, what: What, detail: u32) {
-        // Entries that wait for the store are never given up before they are written.
-        let spare = self.recent.len().saturating_sub((self.count - self.stored) as usize);
-        if self.recent.len() >= RESIDENT && spare > 0 {
+        // Entries that wait for the store are not given up before they are written, unless as many
+        // wait as the store keeps: the later ones would take their place there.
+        let spare = self.recent.len().saturating_sub(self.waiting());
+        if (self.recent.len() >= RESIDENT && spare > 0) || self.recent.len() >= KEPT as usize {
             self.recent.remove(0);
         }
         self.recent.reserve_exact(1);
@@ -68,10 +69,16 @@ impl Timeline {
 
     /// Entries that are not in the store yet, with the slot each belongs to.
     pub fn unstored(&self) -> impl Iterator<Item = (u32, &Entry)> {
-        let waiting = (self.count - self.stored) as usize;
-        let first = self.recent.len().saturating_sub(waiting);
-        let from = self.stored;
-        self.recent[first..].iter().zip(from..).map(|(entry, number)| (number % KEPT, entry))
+        let waiting = self.waiting();
+        let first = self.recent.len() - waiting;
+        let from = self.count.wrapping_sub(waiting as u32);
+        let numbers = (0..).map(move |index| from.wrapping_add(index));
+        self.recent[first..].iter().zip(numbers).map(|(entry, number)| (number % KEPT, entry))
+    }
+
+    /// How many of the last entries are not in the store.
+    fn waiting(&self) -> usize {
+        self.recent.len().min(self.count.wrapping_sub(self.stored) as usize)
     }
 
     /// All of them are on their way to the store.

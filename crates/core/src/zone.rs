@@ -13,8 +13,10 @@ pub mod objects;
 
 mod clock;
 mod cut;
+mod deadline;
 mod latest;
 mod member;
+mod members;
 mod membership;
 mod release;
 mod ring;

@@ -37,7 +37,17 @@ impl Desk {
     fn give(&mut self, input: DirectoryInput) -> Option<Result<Answer, Refusal>> {
         let now = Time::ZERO;
         self.directory.handle(now, input);
-        let mut last = None;
+        let mut last = self.drain();
+        // A search takes several steps.
+        while self.directory.next_deadline().is_some_and(|at| at <= now) {
+            self.directory.handle(now, DirectoryInput::Wake);
+            last = self.drain().or(last);
+        }
+        last
+    }
+
+    fn drain(&mut self) -> Option<Result<Answer, Refusal>> {
+        let (now, mut last) = (Time::ZERO, None);
         while let Some(output) = self.directory.next_output() {
             match output {
                 DirectoryOutput::Commit(batch) => {

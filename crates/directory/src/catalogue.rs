@@ -6,13 +6,13 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use prost::Message;
+use rejoin_core::gate::Gate;
 use rejoin_core::id::Revision;
 use rejoin_core::scope::{Change, Opened, ScopeId};
 
 use crate::command::{Answer, Target};
 use crate::config::DirectoryConfig;
 use crate::effect::Effect;
-use crate::gate::Gate;
 use crate::limits;
 use crate::mark::{Mark, hit};
 use crate::refusal::{Refusal, What};
@@ -69,7 +69,7 @@ const ALIAS: &[u8] = b"alias/";
 #[derive(Debug)]
 pub(crate) struct Catalogue {
     config: Arc<DirectoryConfig>,
-    gate: Gate,
+    gate: Gate<Effect>,
     fleets: BTreeMap<String, FleetSpec>,
     aliases: BTreeMap<String, Route>,
 }
@@ -187,7 +187,7 @@ impl Catalogue {
     }
 
     fn check_busy(&self) -> Result<(), Refusal> {
-        let is_busy = self.gate.uncommitted() >= self.config.uncommitted_max;
+        let is_busy = self.gate.waiting() >= self.config.uncommitted_max;
         if is_busy { Err(Refusal::Busy) } else { Ok(()) }
     }
 
@@ -228,7 +228,7 @@ impl Catalogue {
     }
 
     pub(crate) fn next_output(&mut self) -> Option<Effect> {
-        self.gate.next()
+        self.gate.next_effect()
     }
 
     fn end(&mut self, ticket: u64, outcome: Result<(), Refusal>, changes: Vec<Change>) {

@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use rejoin_core::id::{GameId, HostId, SeatId};
 
+use crate::caller::{Caller, Secret};
 use crate::catalogue::{AliasSpec, FleetSpec};
-use crate::game::{GameChange, GameSpec, GameView, Guest, Holder, SeatView};
+use crate::game::{GameChange, GameSpec, GameView, Guest, Holder, SeatFilter, SeatView};
 use crate::host::{HostAddress, HostView, Registration};
 use crate::queue::{PlacementRequest, PlacementView, QueueSpec};
 use crate::search::{Page, SearchRequest};
@@ -37,8 +38,19 @@ pub enum Command {
     PutQueue(QueueSpec),
     /// Deletes a queue with nothing under way.
     DeleteQueue(String),
+    /// The same for a caller from outside, which pays for what it holds open and gives back what it has
+    /// the secret of. What is made for it is answered as [`Answer::Made`], what was there as itself.
+    For(Caller, Box<Command>),
     /// Registers a host, or takes it over.
     Register(Registration),
+    /// Registers the server itself as a host. No process from outside takes it over, and it is not
+    /// drained.
+    RegisterOwn {
+        /// Which.
+        registration: Registration,
+        /// The most seats that a Game of it may have.
+        capacity_max: u32,
+    },
     /// All queues.
     ListQueues,
     /// A host.
@@ -85,6 +97,24 @@ pub enum Command {
     },
     /// The seats of a Game, in the order of their reservation.
     ListSeats(GameId),
+    /// Some of them.
+    FindSeats {
+        /// Where.
+        game: GameId,
+        /// Which.
+        filter: SeatFilter,
+        /// Those with a higher number.
+        after: Option<u64>,
+        /// At most so many.
+        limit: usize,
+    },
+    /// A seat.
+    DescribeSeat {
+        /// Where.
+        game: GameId,
+        /// Which.
+        seat: SeatId,
+    },
     /// Reserves seats for all of them or for none.
     Reserve {
         /// Where.
@@ -199,12 +229,16 @@ impl Command {
     /// the others only read, or end something.
     #[must_use]
     pub fn takes_room(&self) -> bool {
+        if let Self::For(_, command) = self {
+            return command.takes_room();
+        }
         matches!(
             self,
             Self::PutFleet(_)
                 | Self::PutAlias(_)
                 | Self::PutQueue(_)
                 | Self::Register(_)
+                | Self::RegisterOwn { .. }
                 | Self::Create { .. }
                 | Self::Update { .. }
                 | Self::Reserve { .. }
@@ -220,6 +254,9 @@ impl Command {
 pub enum Answer {
     /// It is done.
     Done,
+    /// It was made for this caller, and was not there before; with the secret that was drawn for it, if
+    /// it can be given back and the caller has not chosen one.
+    Made(Box<Answer>, Option<Secret>),
     /// Fleets and aliases.
     Catalogue(Vec<FleetSpec>, Vec<AliasSpec>),
     /// A Game.

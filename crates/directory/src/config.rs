@@ -49,7 +49,9 @@ pub struct DirectoryConfig {
     pub attempts_max: u32,
     /// Ended seats that a Game remembers; the oldest are forgotten first.
     pub seats_kept_max: usize,
-    /// Commits of one scope that may be under way; more requests are refused as busy.
+    /// Reserved seats that one API key may hold open from one address.
+    pub open_seats_max: usize,
+    /// Inputs of one scope that may wait for the store; more requests are refused as busy.
     pub uncommitted_max: usize,
     /// Games of one page of a search.
     pub page_max: usize,
@@ -86,6 +88,7 @@ impl Default for DirectoryConfig {
             placements_kept_max: 10_000,
             attempts_max: 8,
             seats_kept_max: 1_024,
+            open_seats_max: 2_000,
             uncommitted_max: 256,
             page_max: 100,
             search_work_max: 20_000,

@@ -7,6 +7,7 @@ mod pick;
 mod recover;
 mod roll;
 mod route;
+mod steps;
 mod watch;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -19,9 +20,12 @@ use rejoin_core::scope::{Batch, ScopeId};
 use rejoin_core::time::{Time, WallTime};
 
 pub use self::recover::Recovered;
+pub use self::steps::{Effort, SEARCH_STEP};
 
 use self::roll::Roll;
+use self::steps::Stir;
 
+use crate::caller::Payer;
 use crate::catalogue::Catalogue;
 use crate::command::{Answer, Command};
 use crate::config::DirectoryConfig;
@@ -34,8 +38,9 @@ use crate::queue::core::{QueueCore, QueueInput};
 use crate::queue::watch::Watch;
 use crate::queue::{PlacementNews, QueueSpec};
 use crate::refusal::Refusal;
+use crate::search::query::Search;
 use crate::search::shelf::Shelf;
-use crate::search::subscription::Subscription;
+use crate::search::subscription::{Audience, Subscription};
 use crate::search::{CutCause, News};
 
 /// What the directory is given.
@@ -75,7 +80,8 @@ pub enum DirectoryInput {
     Committed(ScopeId, Revision),
     /// The wall clock, now and then.
     Wall(WallTime),
-    /// Time has passed. All input that waits is fed before this.
+    /// Time has passed, or there is a step to take of something that takes long. All input that waits
+    /// is fed before this.
     Wake,
 }
 
@@ -137,16 +143,31 @@ pub struct Directory {
     /// Hosts by their fleets.
     crews: BTreeSet<(String, HostId)>,
     queues: BTreeMap<QueueId, QueueCore>,
+    /// Queues by the fleets that they lead to.
+    queues_of: BTreeMap<String, BTreeSet<QueueId>>,
     /// Games on their way to a host that has not heard of them yet.
-    intended: BTreeSet<(HostId, GameId)>,
+    intended: BTreeMap<HostId, BTreeSet<GameId>>,
     /// Hosts with room.
     roll: Roll,
     shelves: BTreeMap<String, Shelf>,
     /// Hosts and queues as they may be listed.
     seen_hosts: BTreeMap<HostId, Box<HostView>>,
     seen_queues: BTreeMap<QueueId, Box<QueueSpec>>,
+    /// The last hosts that have ended, with the order of their ends.
+    ended_hosts: BTreeMap<HostId, (u64, Box<HostView>)>,
+    ends: BTreeMap<u64, HostId>,
+    /// Seats that are held open, by who pays for them.
+    open_seats: BTreeMap<Payer, usize>,
     subscriptions: BTreeMap<u64, Subscription>,
+    /// Subscriptions by their fleets.
+    audiences: BTreeMap<String, Audience>,
     watches: BTreeMap<u64, Watch>,
+    watches_of: BTreeSet<(QueueId, Option<String>, u64)>,
+    /// Who pays for which of either kind, where somebody does.
+    subscribers: BTreeMap<u64, Payer>,
+    /// Since when something waits for a subscriber of either kind, the longest first.
+    waits: BTreeSet<(Time, u64)>,
+    waits_of: BTreeMap<u64, Time>,
     last_subscription: u64,
     /// When each part wants to be woken.
     alarms: BTreeSet<(Time, ScopeId)>,
@@ -154,8 +175,20 @@ pub struct Directory {
     /// Messages between the parts.
     mail: VecDeque<Effect>,
     out: VecDeque<DirectoryOutput>,
-    /// A host may have room that it had not.
-    is_stirred: bool,
+    /// Searches under way, with their tickets.
+    searches: VecDeque<(u64, Search)>,
+    /// New subscribers that are being told what there is.
+    scans: VecDeque<u64>,
+    /// Fleets with Games that subscribers are to be told of.
+    untold: BTreeSet<String>,
+    /// The one whose turn was last.
+    told_last: String,
+    /// Queues whose placements are looked after, because a host has room.
+    stirred: VecDeque<QueueId>,
+    stirs: BTreeMap<QueueId, Stir>,
+    effort: Effort,
+    /// The instant of the last input.
+    latest: Time,
 }
 
 /// A step of the wall clock beyond this moves deadlines noticeably.
@@ -165,6 +198,7 @@ impl Directory {
     /// Takes one input. Afterwards [`next_output`](Self::next_output) is drained.
     pub fn handle(&mut self, now: Time, input: DirectoryInput) {
         let moment = self.moment(now);
+        self.latest = now;
         match input {
             DirectoryInput::Command { ticket, command } => self.command(moment, ticket, command),
             DirectoryInput::HostSaid { host, lease, word } => {
@@ -186,11 +220,12 @@ impl Directory {
         self.out.pop_front()
     }
 
-    /// When it wants to be woken.
+    /// When it wants to be woken; at once, while there is a step to take of something that takes long.
     #[must_use]
     pub fn next_deadline(&self) -> Option<Time> {
         let parts = self.alarms.first().map(|(at, _)| *at);
-        [parts, self.next_cut()].into_iter().flatten().min()
+        let step = self.has_steps().then_some(self.latest);
+        [parts, self.next_cut(), step].into_iter().flatten().min()
     }
 
     /// How many Games there are, those that have ended and are kept included.
@@ -226,6 +261,7 @@ impl Directory {
             self.wake_part(now, part);
             self.carry(now);
         }
+        self.step(now);
     }
 
     fn wake_part(&mut self, now: Moment, part: ScopeId) {

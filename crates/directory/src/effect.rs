@@ -6,12 +6,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rejoin_core::event::Event;
+use rejoin_core::gate::Gated;
 use rejoin_core::id::{GameId, HostId, OwnerEpoch, QueueId, SeatId};
 use rejoin_core::scope::{Batch, ScopeId};
 
+use crate::caller::{Lock, Payer};
 use crate::command::Answer;
 use crate::game::{EndCause, GameSpec, GameView, Guest, Origin, SeatView, Standing};
 use crate::host::{HostOrder, HostView};
+use crate::planted::{Bug, is_armed};
 use crate::print::Print;
 use crate::queue::{PlacementView, QueueSpec};
 use crate::refusal::Refusal;
@@ -45,18 +48,31 @@ pub(crate) enum Effect {
         queue: QueueId,
         placement: Option<String>,
         views: Vec<Arc<PlacementView>>,
+        payer: Option<Payer>,
     },
     /// A Game's host does not stand well: no listing shows the Game any more, at once.
     Hidden(GameId),
+    /// A seat is held open at somebody's cost, or not any more.
+    Open(Payer, bool),
     /// A placement wants a host.
     Seek(QueueId, String),
     /// A Game for a placement.
     Create(Box<NewGame>),
-    /// A host may have room that it had not.
-    Stirred,
+    /// This host may have room that it had not.
+    Stirred(HostId),
     /// The scope is deleted, and with it the part.
     Gone(ScopeId),
     Event(Event),
+}
+
+impl Gated for Effect {
+    fn submit(batch: Batch) -> Self {
+        Self::Commit(batch)
+    }
+
+    fn leaves_early() -> bool {
+        is_armed(Bug::ToldBeforeDurable)
+    }
 }
 
 /// A Game that is to be.
@@ -69,6 +85,8 @@ pub(crate) struct NewGame {
     pub origin: Option<Origin>,
     /// Seats to reserve as soon as it runs.
     pub party: Vec<(SeatId, Guest)>,
+    /// The lock on them.
+    pub lock: Lock,
 }
 
 /// What a Game is told.

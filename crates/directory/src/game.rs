@@ -8,14 +8,16 @@ pub(crate) mod seats;
 pub mod spec;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 pub use rejoin_core::game::{GameEnd as EndCause, SeatEnd};
 use rejoin_core::id::{GameId, HostId, QueueId, SeatId};
 use rejoin_core::time::WallTime;
 
+use crate::caller::{Caller, Secret};
 use crate::planted::{Bug, is_armed};
 
-pub use self::seat::{Entry, Guest, Holder, SeatState, SeatView};
+pub use self::seat::{Entry, Guest, Holder, SeatFilter, SeatState, SeatStatus, SeatView};
 pub use self::spec::{GameChange, GameSpec};
 
 /// Where a Game is in its life.
@@ -126,20 +128,74 @@ impl GameView {
     }
 }
 
+/// Seats that are asked for.
+#[derive(Clone, Debug)]
+pub(crate) struct Booking {
+    pub guests: Vec<Guest>,
+    pub key: String,
+    pub hold: Option<Duration>,
+    /// Drawn for them, should they get seats.
+    pub ids: Vec<SeatId>,
+    pub caller: Caller,
+    /// Drawn for the caller, should it not have chosen one.
+    pub drawn: Secret,
+    /// How many more the caller may hold open.
+    pub room: usize,
+}
+
 /// A question to a Game.
 #[derive(Clone, Debug)]
 pub(crate) enum Ask {
     Describe,
+    /// The same for a caller from outside, for whom it was just made.
+    DescribeNew,
     Seats,
-    Reserve { guests: Vec<Guest>, key: String, hold: Option<std::time::Duration>, ids: Vec<SeatId> },
-    Extend { seat: SeatId, hold: std::time::Duration },
-    Release { seat: SeatId },
-    Claim { seat: SeatId, player: String, holder: Holder },
-    Confirm { seat: SeatId, holder: Holder },
-    Abandon { seat: SeatId, holder: Holder },
-    Complete { seat: SeatId, holder: Holder },
-    Accept { host: HostId, seat: SeatId, player: Option<String>, entry: Option<Entry> },
-    Remove { host: HostId, seat: SeatId },
-    Update { change: Box<GameChange> },
+    FindSeats {
+        filter: SeatFilter,
+        after: Option<u64>,
+        limit: usize,
+    },
+    DescribeSeat {
+        seat: SeatId,
+    },
+    Reserve(Box<Booking>),
+    Extend {
+        seat: SeatId,
+        hold: Duration,
+    },
+    Release {
+        seat: SeatId,
+        caller: Caller,
+    },
+    Claim {
+        seat: SeatId,
+        player: String,
+        holder: Holder,
+    },
+    Confirm {
+        seat: SeatId,
+        holder: Holder,
+    },
+    Abandon {
+        seat: SeatId,
+        holder: Holder,
+    },
+    Complete {
+        seat: SeatId,
+        holder: Holder,
+    },
+    Accept {
+        host: HostId,
+        seat: SeatId,
+        player: Option<String>,
+        entry: Option<Entry>,
+    },
+    Remove {
+        host: HostId,
+        seat: SeatId,
+    },
+    Update {
+        change: Box<GameChange>,
+    },
     Terminate,
 }

@@ -140,6 +140,15 @@ pub enum HostOrder {
     DestroyEnd(GameId),
     /// What was said could not be taken.
     Refused(Refusal),
+    /// What was said of a Game could not be taken. A process that runs it should drop it.
+    RefusedWord {
+        /// The word, as hosts say it.
+        word: &'static str,
+        /// Of which Game.
+        game: GameId,
+        /// Why.
+        why: Refusal,
+    },
     /// The host is over.
     End(HostEnd),
 }

@@ -7,6 +7,7 @@
 //! messages that leave only when their cause is durable and may be said twice, so that a crash
 //! between any two steps costs nothing but time.
 
+pub mod caller;
 pub mod catalogue;
 pub mod command;
 pub mod config;
@@ -24,9 +25,9 @@ pub mod search;
 pub mod seating;
 
 mod effect;
-mod gate;
 mod print;
 
+pub use caller::{Caller, Payer, Secret};
 pub use command::{Answer, Command, Target};
 pub use config::DirectoryConfig;
 pub use directory::{Directory, DirectoryInput, DirectoryOutput, Recovered};

@@ -10,6 +10,10 @@ use crate::refusal::Refusal;
 pub const NAME_MAX: usize = 1_024;
 /// Characters of idempotency keys and placement ids: letters, digits and `-`.
 pub const KEY_MAX: usize = 48;
+/// Characters of the secret of a reservation or a placement, at least and at most.
+pub const SECRET_MIN: usize = 16;
+/// See [`SECRET_MIN`].
+pub const SECRET_MAX: usize = 64;
 /// Characters of names of fleets, aliases, hosts and queues: letters, digits and `-`.
 pub const LABEL_MAX: usize = 128;
 /// Characters of a location's name: letters, digits and `-`.
@@ -26,6 +30,8 @@ pub const GAME_DATA_MAX: usize = 262_144;
 pub const SEAT_DATA_MAX: usize = 2_048;
 /// Players of one party.
 pub const PARTY_MAX: usize = 25;
+/// Seats of one page.
+pub const SEATS_PAGE_MAX: usize = 1_000;
 /// Seats of a Game.
 pub const CAPACITY_MAX: u32 = 200;
 /// The highest port.

@@ -110,6 +110,8 @@ pub struct LocalHost {
     hooks: Box<dyn LocalHooks>,
     /// While a match runs nobody new may reserve a seat.
     closes_in_match: bool,
+    /// The most seats that a Game may have: so many members a zone takes.
+    capacity_max: u32,
     games: BTreeMap<GameId, Stage>,
     out: VecDeque<LocalOutput>,
 }
@@ -118,7 +120,14 @@ impl LocalHost {
     /// A host that runs nothing yet. `closes_in_match`: while a match runs nobody new may reserve a seat.
     #[must_use]
     pub fn new(hooks: Box<dyn LocalHooks>, closes_in_match: bool) -> Self {
-        Self { hooks, closes_in_match, games: BTreeMap::new(), out: VecDeque::new() }
+        let (games, out) = (BTreeMap::new(), VecDeque::new());
+        Self { hooks, closes_in_match, capacity_max: u32::MAX, games, out }
+    }
+
+    /// The same, with Games of at most so many seats.
+    #[must_use]
+    pub fn with_capacity_max(self, capacity_max: u32) -> Self {
+        Self { capacity_max, ..self }
     }
 
     /// Its process has just registered, for the first time or again; with the Games whose zones there
@@ -179,8 +188,14 @@ impl LocalHost {
             HostOrder::Create(view) => self.create(&view),
             HostOrder::CreateEnd(game) => self.hooks.on_create_end(game),
             HostOrder::Update(game, spec) => {
-                let agrees = self.hooks.on_update_begin(game, &spec);
-                let verdict = if agrees { Ok(()) } else { Err("the game refused".to_owned()) };
+                let most = self.capacity_max;
+                let verdict = if spec.capacity > most {
+                    Err(format!("a game has at most {most} seats here"))
+                } else if self.hooks.on_update_begin(game, &spec) {
+                    Ok(())
+                } else {
+                    Err("the game refused".to_owned())
+                };
                 self.say(HostWord::Updated(game, verdict));
             }
             HostOrder::UpdateEnd(game) => self.hooks.on_update_end(game),
@@ -193,7 +208,10 @@ impl LocalHost {
                     self.hooks.on_destroy_end(game);
                 }
             }
-            HostOrder::Warn { .. } | HostOrder::Refused(_) | HostOrder::End(_) => {}
+            HostOrder::Warn { .. }
+            | HostOrder::Refused(_)
+            | HostOrder::RefusedWord { .. }
+            | HostOrder::End(_) => {}
         }
     }
 

@@ -117,7 +117,7 @@ impl PlacementRequest {
     }
 
     pub(crate) fn print(&self) -> Print {
-        let (game, party) = (self.game.print().to_vec(), Guest::print(&self.party).to_vec());
+        let (game, party) = (self.game.print().to_vec(), Guest::print(&self.party, None).to_vec());
         let latencies: Vec<Vec<u8>> = self
             .latencies
             .iter()

@@ -3,6 +3,8 @@
 
 use std::fmt;
 
+use rejoin_core::id::SeatId;
+
 use crate::game::{EndCause, Status};
 use crate::search::FilterError;
 
@@ -25,6 +27,8 @@ pub enum What {
     Placement,
     /// A subscription.
     Subscription,
+    /// A location of a fleet.
+    Location,
 }
 
 impl fmt::Display for What {
@@ -38,6 +42,7 @@ impl fmt::Display for What {
             Self::Queue => "queue",
             Self::Placement => "placement",
             Self::Subscription => "subscription",
+            Self::Location => "location",
         })
     }
 }
@@ -75,6 +80,20 @@ pub enum Refusal {
     SeatTaken,
     /// The seat belongs to another player.
     WrongPlayer,
+    /// The secret of the reservation or the placement was not shown.
+    WrongSecret,
+    /// The player has a seat of this Game already.
+    AlreadySeated {
+        /// Which. It is good for this player, whoever reserved it.
+        seat: SeatId,
+    },
+    /// No host of the fleet runs Games with so many seats.
+    TooManySeats {
+        /// How many the largest has.
+        most: u32,
+    },
+    /// The server's own host is not drained: its fleet would be left without one.
+    OwnHost,
     /// There is no such claim: it ran out, or never was.
     NotClaimed,
     /// No host of the fleet and location has room.
@@ -110,8 +129,10 @@ pub enum Refusal {
     GameEnded(EndCause),
     /// The placement has ended already.
     PlacementEnded,
-    /// The filter or the sort expression cannot be read.
+    /// The filter cannot be read.
     Filter(FilterError),
+    /// The sort expression cannot be read.
+    Sort(FilterError),
     /// The search would look at more Games than it may. Narrow it, or sort and filter by fields and
     /// declared properties.
     TooBroad {
@@ -138,6 +159,14 @@ impl fmt::Display for Refusal {
             Self::SeatEnded => f.write_str("the seat is over"),
             Self::SeatTaken => f.write_str("the seat is in use"),
             Self::WrongPlayer => f.write_str("the seat belongs to another player"),
+            Self::WrongSecret => {
+                f.write_str("show the secret that the reservation or the placement was given")
+            }
+            Self::AlreadySeated { seat } => write!(f, "the player has the seat {seat} already"),
+            Self::TooManySeats { most } => write!(f, "capacity must be at most {most} here"),
+            Self::OwnHost => f.write_str(
+                "this host is the server itself: stop the server, or switch its games off",
+            ),
             Self::NotClaimed => f.write_str("the seat is not claimed by this session"),
             Self::NoHost => f.write_str("no host has room"),
             Self::TerminalAlias(words) => f.write_str(words),
@@ -153,7 +182,7 @@ impl fmt::Display for Refusal {
             Self::HostSilent => f.write_str("the host did not answer in time"),
             Self::GameEnded(cause) => write!(f, "the game ended: {}", cause.name()),
             Self::PlacementEnded => f.write_str("the placement has ended already"),
-            Self::Filter(error) => error.fmt(f),
+            Self::Filter(error) | Self::Sort(error) => error.fmt(f),
             Self::TooBroad { work_max } => write!(
                 f,
                 "the search would look at more than {work_max} games: narrow it, or use fields and \

@@ -42,4 +42,6 @@ pub struct Page {
     pub games: Vec<Arc<GameView>>,
     /// Where the next page begins; none when there is none.
     pub cursor: Option<String>,
+    /// Games and entries of indexes that were looked at to find it.
+    pub work: usize,
 }

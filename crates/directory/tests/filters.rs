@@ -11,7 +11,8 @@ fn error(text: &str) -> (usize, String) {
 
 #[test]
 fn errors_say_where_and_what_was_expected() {
-    let operand = "id, name, properties.<key>, capacity, created, players, has_room or a bracket";
+    let operand =
+        "id, name, properties.<key>, capacity, created, players, has_room, accepts or a bracket";
     let cases = [
         ("", 0, operand),
         ("size = 1", 0, operand),

@@ -1,9 +1,12 @@
 //! The commands of the binary and what they have in common.
 
+mod banner;
+mod check;
 mod control;
 mod data;
 mod inspect;
 mod key;
+mod output;
 mod player;
 mod serve;
 mod server_key;
@@ -31,7 +34,7 @@ pub(crate) struct Arguments {
 enum Command {
     /// Serve players.
     Serve(ServeArguments),
-    /// Tell what a folder keeps, whether a server runs on it or not.
+    /// Show what is in a data folder, whether a server runs on it or not.
     Inspect(data::InspectArguments),
     /// Write all that a folder keeps into one file, whether a server runs on it or not.
     Backup(data::BackupArguments),
@@ -57,7 +60,7 @@ enum Command {
 
 #[derive(Subcommand)]
 enum ConfigCommand {
-    /// Read the settings as `serve` would, and say what they are.
+    /// Read the settings and open the files that they name as `serve` would, and print what is in force.
     Check(ServeArguments),
 }
 
@@ -84,8 +87,7 @@ impl Arguments {
             None => serve::run(&self.serve.settings()?),
             Some(Command::Serve(arguments)) => serve::run(&arguments.settings()?),
             Some(Command::Config { command: ConfigCommand::Check(arguments) }) => {
-                println!("{}", arguments.settings()?);
-                Ok(())
+                check::run(&arguments)
             }
             Some(Command::Key { command }) => key::run(&command),
             Some(Command::Player(arguments)) => player::run(&arguments),

@@ -3,6 +3,7 @@
 
 mod command;
 
+use std::io::Write as _;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -13,7 +14,8 @@ fn main() -> ExitCode {
     match Arguments::parse().run() {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            eprintln!("rejoin: {failure}");
+            // Nobody may listen any more; the exit code says it, too.
+            let _ = writeln!(std::io::stderr(), "rejoin: {failure}");
             ExitCode::FAILURE
         }
     }

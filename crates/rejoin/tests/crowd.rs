@@ -3,10 +3,11 @@
 #![cfg(all(feature = "server", target_os = "linux"))]
 
 use std::io::{BufRead, BufReader};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use futures_util::{SinkExt, StreamExt};
+use rejoin_chaos::Process;
 use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
@@ -18,7 +19,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The program, with so many handles at most.
 struct Serving {
-    child: Child,
+    child: Process,
     address: String,
 }
 
@@ -32,8 +33,8 @@ impl Serving {
         // The crowd comes from one address.
         command.args(["--guard", "open"]);
         command.current_dir(env!("CARGO_TARGET_TMPDIR"));
-        let mut child =
-            command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("it starts");
+        command.stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = Process::spawn(&mut command).expect("it starts");
         let mut lines = BufReader::new(child.stdout.take().expect("it is piped")).lines();
         let address = loop {
             let line = lines.next().expect("it says where").expect("text");
@@ -89,13 +90,6 @@ impl Serving {
         player.say(json!({"up": {"seq": "1", "join": join}})).await;
         player.hear("down").await;
         player
-    }
-}
-
-impl Drop for Serving {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }
 

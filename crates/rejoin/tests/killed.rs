@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use rejoin::client::driver::{Events, Options, Player};
 use rejoin::client::{Event, Rung};
-use rejoin_chaos::{Gate, NodeCrowd, Plan, Serving, run};
+use rejoin_chaos::{Gate, NodeCrowd, Plan, Serving, Signal, run};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_rejoin");
 
@@ -24,7 +24,7 @@ async fn nothing_is_lost_doubled_or_reordered_when_the_server_is_killed() {
     plan.between = Duration::from_millis(800);
     match NodeCrowd::missing() {
         None => plan.js = 3,
-        Some(why) => eprintln!("SKIPPED players of the JavaScript SDK: {why}"),
+        Some(why) => println!("SKIPPED: killed, the players of the JavaScript SDK: {why}"),
     }
     let report = run(&plan).await.expect("it runs");
     println!("{report}");
@@ -62,16 +62,16 @@ async fn an_outage_longer_than_the_hold_costs_nobody_a_session() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_that_is_stopped_ends_nobodys_hold() {
     let serving = Serving::start(Path::new(PROGRAM), &folder("stopped"), "127.0.0.1:0");
-    let serving = serving.expect("it starts");
+    let mut serving = serving.expect("it starts");
     let gate = Gate::to(serving.address()).await.expect("a port");
     let (_player, mut events) = Player::connect(&gate.url(), Options::new()).await.expect("let in");
     assert_eq!(connected(&mut events).await, Rung::New);
     gate.shut();
     // The drop is noticed, and the hold of five seconds runs.
     tokio::time::sleep(Duration::from_millis(1_000)).await;
-    serving.signal("STOP").expect("it runs");
+    serving.signal(Signal::Stop).expect("it runs");
     tokio::time::sleep(Duration::from_secs(7)).await;
-    serving.signal("CONT").expect("it is there");
+    serving.signal(Signal::Continue).expect("it is there");
     tokio::time::sleep(Duration::from_millis(500)).await;
     gate.open();
     assert_eq!(connected(&mut events).await, Rung::Replayed);

@@ -118,8 +118,8 @@ async fn accounts_are_looked_after_on_the_folder_and_at_the_server() {
     assert_eq!(let_in(&url, PASSWORD).await.err(), Some(Some(CloseCode::Credential)));
     let (_player, mut events) = let_in(&url, "another horse").await.expect("let in");
     done(&data, &["ban", "ann", "--reason", "for good"], "");
-    let (code, _) = stopped(&mut events).await;
-    assert_eq!(code, Some(CloseCode::Banned));
+    let (code, text) = stopped(&mut events).await;
+    assert_eq!((code, &*text), (Some(CloseCode::Banned), "this player is banned: for good"));
     done(&data, &["unban", "ann"], "");
     assert_eq!(done(&data, &["role", "ann", "admin"], "")["account"]["role"], "admin");
     done(&data, &["add", "bob", "--no-password"], "");

@@ -115,9 +115,8 @@ impl Server {
         let Some(view) = found.filter(|view| view.presence == Presence::Native) else {
             return Err(ServerError::Refused(Answer::Unknown));
         };
-        let zones = self.zones().await?;
-        let zone = zones.into_iter().find(|(id, _)| Some(*id) == view.zone);
-        self.play(session, agent, zone.map(|(_, name)| name))
+        let zone = self.ask(move |_, names| names.get(&view.zone?).cloned()).await?;
+        self.play(session, agent, zone)
     }
 
     fn play<A: Agent>(

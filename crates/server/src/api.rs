@@ -3,6 +3,7 @@
 //! directory and shows what it says. docs/HTTP.md is its manual, api/openapi.json its description.
 
 mod catalogue;
+mod fault;
 mod fleets;
 mod games;
 mod guard;
@@ -17,6 +18,7 @@ mod queues;
 mod request;
 mod seats;
 mod shape;
+mod share;
 mod subscriptions;
 
 use std::sync::Arc;
@@ -27,14 +29,16 @@ use axum::extract::OriginalUri;
 use axum::http::{HeaderValue, Method, header};
 use axum::middleware;
 use axum::routing::get;
-use rejoin_directory::{Answer, Command};
+use rejoin_directory::{self as directory, Answer, Command, Secret};
 use tokio::sync::Semaphore;
 
 pub use self::key::{ApiKey, Role};
 
 use self::key::Keyring;
 use self::problem::Problem;
+use self::share::Shares;
 use crate::directory::DirectoryDoor;
+use crate::listener::WebConfig;
 use crate::server::Server;
 
 /// How the directory is kept open over HTTP.
@@ -89,7 +93,8 @@ pub(crate) struct Api {
     door: DirectoryDoor,
     config: Arc<ApiConfig>,
     keys: Arc<Keyring>,
-    origins: Arc<Vec<String>>,
+    shares: Arc<Shares>,
+    web: Arc<WebConfig>,
     places: Arc<Semaphore>,
     server: Server,
 }
@@ -107,6 +112,19 @@ impl Api {
         }
     }
 
+    /// The same for whoever asks from outside. What was made for it comes with true, and with the secret
+    /// that was drawn for it.
+    async fn ask_for(
+        &self,
+        caller: directory::Caller,
+        command: Command,
+    ) -> Result<(Answer, bool, Option<Secret>), Problem> {
+        match self.ask(Command::For(caller, Box::new(command))).await? {
+            Answer::Made(answer, secret) => Ok((*answer, true, secret)),
+            answer => Ok((answer, false, None)),
+        }
+    }
+
     /// The same, where there is nothing to show.
     async fn done(&self, command: Command) -> Result<(), Problem> {
         self.ask(command).await.map(drop)
@@ -119,23 +137,22 @@ fn unexpected(answer: &Answer) -> Problem {
     Problem::new(problem::NO_ANSWER, "the answer cannot be shown")
 }
 
-/// The routes below `/v1`.
-pub(crate) fn routes(
-    door: DirectoryDoor,
-    config: &ApiConfig,
-    origins: &[String],
-    server: Server,
-) -> Router {
+/// The routes below `/v1`. Without a directory there are those about players.
+pub(crate) fn routes(config: &ApiConfig, web: &Arc<WebConfig>, server: Server) -> Router {
+    let door = server.directory();
+    let has_directory = door.is_some();
     let api = Api {
-        door,
+        door: door.unwrap_or_else(DirectoryDoor::closed),
         keys: Arc::new(Keyring::new(&config.keys)),
-        origins: Arc::new(origins.to_vec()),
+        shares: Arc::default(),
+        web: Arc::clone(web),
         places: Arc::new(Semaphore::new(config.requests_max.min(Semaphore::MAX_PERMITS))),
         config: Arc::new(config.clone()),
         server,
     };
     let mut routes = Router::new().route("/openapi.json", get(openapi));
-    for operation in operations::operations() {
+    let operations = operations::operations().into_iter();
+    for operation in operations.filter(|it| has_directory || !it.needs_directory()) {
         let guard = (api.clone(), operation.roles);
         let guarded = operation.route.layer(middleware::from_fn_with_state(guard, guard::role));
         routes = routes.route(operation.path, guarded);

@@ -248,7 +248,8 @@ impl Server {
     /// As [`send`](crate::Server::send).
     ///
     /// # Errors
-    /// There is no such session, or it is between two places.
+    /// There is no such session, it ended before it could hear the message, too much waits for it
+    /// already, or the payload is larger than clients take.
     pub fn send(&self, id: SessionId, payload: impl Into<Bytes>) -> Result<(), ServerError> {
         self.run(self.server.send(id, payload))
     }
@@ -292,6 +293,14 @@ impl Server {
     /// The server has stopped.
     pub fn zones(&self) -> Result<Vec<(ZoneId, ZoneName)>, ServerError> {
         self.run(self.server.zones())
+    }
+
+    /// As [`is_open`](crate::Server::is_open).
+    ///
+    /// # Errors
+    /// The server has stopped.
+    pub fn is_open(&self, zone: &ZoneName) -> Result<bool, ServerError> {
+        self.run(self.server.is_open(zone))
     }
 
     /// As [`open_zone`](crate::Server::open_zone).

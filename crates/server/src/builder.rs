@@ -16,7 +16,7 @@ use rejoin_store::{Memory, Store};
 use rejoin_wire::Limits;
 use tokio::sync::{mpsc, watch};
 
-use crate::admission::Admission;
+use crate::admission::{Admission, LogGate};
 use crate::clock::{Clock, wall};
 use crate::directory::{self, GameKinds, GamesConfig, start_hosts};
 use crate::gate::Gate;
@@ -25,8 +25,9 @@ use crate::identity::{Identity, IdentityConfig};
 use crate::jobs::{JobRunner, JobThreads};
 use crate::journal::Incarnation;
 use crate::kinds::Kinds;
-use crate::ledger;
+use crate::ledger::{self, OpenedZones};
 use crate::lines::Lines;
+use crate::logbook::Cause;
 use crate::mailbox::DOOR_MAX;
 use crate::natives::Natives;
 use crate::queue::QueueLimits;
@@ -83,7 +84,7 @@ impl ServerBuilder {
             stuck_threads_max: STUCK_THREADS_MAX,
             sight: SightConfig::default(),
             directory: None,
-            identity: IdentityConfig { accounts: AccountPolicy::Off, ..IdentityConfig::default() },
+            identity: IdentityConfig::default(),
             games: GameKinds::default(),
         }
     }
@@ -125,6 +126,7 @@ impl ServerBuilder {
         how: ZoneKind,
         make: impl Fn() -> Z + Send + Sync + 'static,
     ) -> Self {
+        self.games.members_max.insert(kind.to_owned(), how.config.members_max);
         self.config.kinds.insert(kind.to_owned(), how);
         self.kinds.add(kind, make);
         self
@@ -169,7 +171,8 @@ impl ServerBuilder {
         self
     }
 
-    /// How large frames may be.
+    /// How large the frames of clients may be. The hub announces `message_bytes_max` to them, so it must
+    /// equal [`HubConfig::message_bytes_max`].
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
@@ -191,7 +194,8 @@ impl ServerBuilder {
         self
     }
 
-    /// How accounts are proven. Without this nobody logs in to one, unless by a key that belongs to it.
+    /// How accounts are proven, where [`HubConfig::accounts`] lets them be. While that is off, a login is
+    /// to an account only by a key that belongs to it.
     #[must_use]
     pub fn identity(mut self, identity: IdentityConfig) -> Self {
         self.identity = identity;
@@ -237,10 +241,32 @@ impl ServerBuilder {
         Arc::new(Sight::new(self.sight, clock, lines.clone(), self.limits, incarnation))
     }
 
-    /// What looks at passwords and tokens; the hub is told whether to ask.
-    fn take_identity(&mut self) -> Result<Arc<Identity>, StartError> {
-        self.config.accounts = self.identity.accounts;
-        Identity::start(&self.identity).map(Arc::new).map_err(StartError)
+    /// Settings that are good by themselves and contradict each other.
+    fn check(&self) -> Result<(), StartError> {
+        if self.identity.jwt.is_some() && self.config.accounts == AccountPolicy::Off {
+            return Err(StartError(
+                "IdentityConfig::jwt is set and HubConfig::accounts is Off: no token would be looked \
+                 at; set accounts to Optional or Required"
+                    .to_owned(),
+            ));
+        }
+        let decoded = self.limits.message_bytes_max;
+        let announced = self.config.message_bytes_max;
+        if usize::try_from(announced).ok() != Some(decoded) {
+            return Err(StartError(format!(
+                "HubConfig::message_bytes_max is {announced} and Limits::message_bytes_max is \
+                 {decoded}: clients are told the first and held to the second; make them equal"
+            )));
+        }
+        // Clients are compiled with the default, and what a zone says to them is held to it.
+        let most = Limits::DEFAULT.message_bytes_max;
+        if decoded > most {
+            return Err(StartError(format!(
+                "message_bytes_max is {decoded}: messages to clients have at most {most} bytes, so \
+                 those of clients may not have more"
+            )));
+        }
+        Ok(())
     }
 
     /// The game's rule and its deadline; the hub is told to ask.
@@ -258,17 +284,21 @@ impl ServerBuilder {
     /// connect before [`Server::listen`].
     ///
     /// # Errors
-    /// The system gives no randomness or no threads, or the store cannot be read.
+    /// Two settings contradict each other, the system gives no randomness or no threads, or the store
+    /// cannot be read.
     pub fn start(mut self) -> Result<Server, StartError> {
+        self.check()?;
         let (clock, admission) = (Clock::start(), self.take_admission());
-        let identity = self.take_identity()?;
         let (outer, outer_mail) = mpsc::channel(DOOR_MAX);
         let (inner, inner_mail) = mpsc::channel(DOOR_MAX);
         let (looked_at, natives) = (inner.downgrade(), Arc::new(Natives::default()));
         let (ledger_door, entries) = channel();
-        let (ready, is_ready) = watch::channel(false);
+        let ((ready, is_ready), (failed, failure)) = (watch::channel(false), watch::channel(None));
         let (lines, gate) = (Lines::new(self.queue), Gate::new(&self.config, clock));
         let sight = self.look_on(clock, &lines, &seed()?);
+        begin_admission(admission.as_ref(), sight.clone());
+        let identity = Identity::start(&self.identity, sight.clone()).map(Arc::new);
+        let identity = identity.map_err(StartError)?;
         let (jobs, _) = JobThreads::start(self.jobs, JOB_THREADS)?;
         let around = Surroundings {
             clock,
@@ -281,15 +311,14 @@ impl ServerBuilder {
             natives: natives.clone(),
         };
         let (doors, lanes) = start_zones((self.zone_threads, self.stuck_threads_max), &around)?;
-        let hub = open_hub(self.store.as_mut(), self.config, clock, &sight)?;
-        let (failed, failure) = watch::channel(None);
+        let (hub, opened) = open_hub(self.store.as_mut(), self.config, clock, &sight)?;
         let (directory, commits) =
             directory::start(self.directory, self.store.as_mut(), seed()?, &around, &failure)
                 .map_err(StartError)?;
         let games = start_hosts(self.games, directory.as_ref(), &outer.downgrade(), &doors)
             .map_err(StartError)?;
         let told = ledger::Told::new(&around, Mailbag::new(doors.clone()), commits);
-        let store = ledger::start(self.store, entries, told, failed)?;
+        let store = ledger::start((self.store, opened), entries, told, failed)?;
         let task = HubTask {
             hub,
             clock,
@@ -337,18 +366,26 @@ fn start_zones(
     Ok(zones::start(count, hung_max, around, &mut chance)?)
 }
 
-/// The hub as the store has kept it.
+/// Gives the game's rule the limit on its log lines.
+fn begin_admission(admission: Option<&(Arc<dyn Admission>, Duration)>, sight: SharedSight) {
+    if let Some((rule, _)) = admission {
+        rule.begin(LogGate::new(move || sight.logbook.pass(Cause::Admission)));
+    }
+}
+
+/// The hub as the store has kept it, and the zones that it is going to run.
 fn open_hub(
     store: &mut dyn Store,
     config: HubConfig,
     clock: Clock,
     sight: &Sight,
-) -> Result<Hub, StartError> {
-    let recovered = ledger::recover(store).map_err(|error| StartError(error.to_string()))?;
+) -> Result<(Hub, OpenedZones), StartError> {
+    let (recovered, zones) = ledger::recover(store, |kind| config.kinds.contains_key(kind))
+        .map_err(|error| StartError(error.to_string()))?;
     let (hub, damaged) = Hub::open(clock.now(), wall(), config, seed()?, recovered);
     tell_damage(&hub, damaged);
     sight.recover(&hub);
-    Ok(hub)
+    Ok((hub, zones))
 }
 
 /// What could not be read, for whoever runs the server.

@@ -47,12 +47,12 @@ pub(crate) fn start(
     failure: &watch::Receiver<Option<String>>,
 ) -> Result<(Option<DirectoryDoor>, CommitsTold), String> {
     let Some(config) = config else { return Ok((None, CommitsTold::new(None))) };
-    let now = (around.clock.now(), wall());
+    let (now, search_work_max) = ((around.clock.now(), wall()), config.search_work_max);
     let directory = recovery::open(store, now, config, seed)?;
     let (mail, waiting) = mpsc::channel(MAIL_MAX);
     let (commits, from_store) = mpsc::channel(FROM_STORE_MAX);
     let (events, _) = broadcast::channel(EVENTS_MAX);
     let task = DirectoryTask::new(directory, around, events.clone());
     tokio::spawn(task.run(from_store, waiting, failure.clone()));
-    Ok((Some(DirectoryDoor::new(mail, events)), CommitsTold::new(Some(commits))))
+    Ok((Some(DirectoryDoor::new(mail, events, search_work_max)), CommitsTold::new(Some(commits))))
 }

@@ -37,7 +37,8 @@ impl fmt::Debug for Place {
 
 impl Gate {
     pub(crate) fn new(config: &HubConfig, clock: Clock) -> Self {
-        let rates = Rates { messages: config.messages, bytes: config.bytes };
+        let lead = config.guard.sever_after;
+        let rates = Rates { messages: config.messages, bytes: config.bytes, lead };
         Self { door: Arc::new(Mutex::new(Door::new(config.guard))), clock, rates }
     }
 
@@ -45,6 +46,12 @@ impl Gate {
         let now = self.clock.now();
         let ticket = self.door().admit(now, Some(origin_of(address)))?;
         Ok(Place { gate: self.clone(), ticket: Some(ticket) })
+    }
+
+    /// Whether a request over HTTP may be answered.
+    pub(crate) fn request(&self, address: IpAddr) -> Result<(), DoorRefusal> {
+        let now = self.clock.now();
+        self.door().request(now, origin_of(address))
     }
 
     pub(crate) fn bar(&self, origin: Origin, wait: Duration) {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use ed25519_dalek::{Signature, VerifyingKey};
 use rejoin_core::event::{Event, Offence, Step};
 use rejoin_core::exchange::{ToZone, ZoneName};
-use rejoin_core::hub::{Answer, Command, Hub, HubInput, HubOutput};
+use rejoin_core::hub::{Answer, Command, Hub, HubInput, HubOutput, Warning};
 use rejoin_core::id::{ConnectionId, OwnerEpoch, SessionId, ZoneId};
 use rejoin_core::zone::ZoneSpec;
 use rejoin_wire::v1::CloseCode;
@@ -33,6 +33,9 @@ use crate::zones::{Depth, Mailbag, ToThread};
 const ZONE_MAILBOX_MAX: usize = 65_536;
 /// How often others may speak before zones are told what was said so far.
 const ROUNDS_MAX: usize = 4;
+/// Inputs after which the hub is told how many wait, by which it admits returns, and its deadlines are
+/// looked at however many that is: an overload must not keep it from closing those who cause it.
+const LOOK_UP_EVERY: usize = 256;
 /// How often the wall clock is read.
 const WALL_EVERY: Duration = Duration::from_secs(1);
 /// How long connections have to take their farewell when the server goes down.
@@ -76,6 +79,8 @@ pub(crate) struct Own {
     last_ticket: u64,
     /// What the store has not been told yet.
     entries: Vec<Entry>,
+    /// How many inputs the hub was told to wait for it.
+    told_waiting: usize,
     /// Inputs that followed from carrying outputs out.
     follow: VecDeque<HubInput>,
 }
@@ -104,6 +109,7 @@ impl HubTask {
                 },
                 _ = walls.tick() => {
                     self.sight.logbook.tell_suppressed();
+                    self.sight.metrics.returns.copy(self.hub.counts(), self.hub.load());
                     self.feed(HubInput::Wall(wall()));
                 }
                 () = tokio::time::sleep(sleep) => {}
@@ -114,6 +120,7 @@ impl HubTask {
             for _ in 0..ROUNDS_MAX {
                 tokio::task::yield_now().await;
                 if inner.is_empty() && outer.is_empty() {
+                    self.tell_waiting(0);
                     break;
                 }
                 stopped = self.feed_waiting(&mut inner, &mut outer);
@@ -124,10 +131,7 @@ impl HubTask {
             if stopped.is_some() {
                 break stopped;
             }
-            let now = self.clock.now();
-            if self.hub.next_deadline().is_some_and(|at| at <= now) {
-                self.feed(HubInput::Wake);
-            }
+            self.wake_if_due();
             self.send_all();
         };
         self.say_goodbye(inner, outer).await;
@@ -148,12 +152,14 @@ impl HubTask {
         outer: &mut mpsc::Receiver<Mail>,
     ) -> Option<oneshot::Sender<()>> {
         let waiting = (inner.len(), outer.len());
-        for _ in 0..waiting.0 {
+        for fed in 0..waiting.0 {
+            self.look_up(fed, inner.len() + outer.len());
             let Ok(input) = inner.try_recv() else { break };
             self.feed(input);
         }
         let mut stopped = None;
-        for _ in 0..waiting.1 {
+        for fed in 0..waiting.1 {
+            self.look_up(fed, inner.len() + outer.len());
             match outer.try_recv() {
                 Ok(Mail::Stop(done)) => stopped = Some(done),
                 Ok(mail) => self.take(mail),
@@ -161,6 +167,32 @@ impl HubTask {
             }
         }
         stopped
+    }
+
+    /// Now and then, how many inputs wait is told, and deadlines that have come are looked at. What still
+    /// waits may be older than such a deadline, by at most what fits into the mailboxes.
+    fn look_up(&mut self, fed: usize, waiting: usize) {
+        if !fed.is_multiple_of(LOOK_UP_EVERY) {
+            return;
+        }
+        self.tell_waiting(waiting);
+        if fed > 0 {
+            self.wake_if_due();
+        }
+    }
+
+    /// Tells the hub how many inputs wait for it, when that is another number than it was told last.
+    fn tell_waiting(&mut self, inputs: usize) {
+        if std::mem::replace(&mut self.own.told_waiting, inputs) != inputs {
+            self.feed(HubInput::Waiting(inputs));
+        }
+    }
+
+    fn wake_if_due(&mut self) {
+        let now = self.clock.now();
+        if self.hub.next_deadline().is_some_and(|at| at <= now) {
+            self.feed(HubInput::Wake);
+        }
     }
 
     /// Tells every client that the server goes down, and gives the last frames time to leave.
@@ -228,7 +260,12 @@ impl HubTask {
 
     fn carry(&mut self, output: HubOutput) {
         match output {
-            HubOutput::Send { connection, frame } => self.lines.send(connection, frame),
+            HubOutput::Send { connection, frame } => {
+                if let Some(refusal) = frame.refusal() {
+                    self.sight.login_refused(connection, &refusal);
+                }
+                self.lines.send(connection, frame);
+            }
             HubOutput::Close { connection, code } => self.lines.close(connection, code),
             HubOutput::Pause { connection, wait } => {
                 self.lines.pause(connection, self.clock.now().after(wait));
@@ -237,6 +274,7 @@ impl HubTask {
                 self.lines.compress(connection, bytes_min);
             }
             HubOutput::Bar { origin, wait } => self.gate.bar(origin, wait),
+            HubOutput::Warn(warning) => warn(warning),
             HubOutput::Verify { connection, public_key, text, signature } => {
                 self.verify(connection, public_key, text, signature);
             }
@@ -367,5 +405,21 @@ impl HubTask {
             });
             let _ = inner.send(HubInput::Verified { connection, good }).await;
         });
+    }
+}
+
+/// Rare by what it is about, so it passes no gate.
+fn warn(warning: Warning) {
+    match warning {
+        Warning::StoreWentBack { session } => tracing::error!(
+            %session,
+            "a player shows a token that this folder does not know yet: the folder is an older copy. Players \
+             who come back with such a token are resynced; others cannot be told from those who missed nothing"
+        ),
+        Warning::ClockWentBack { by } => tracing::error!(
+            by_s = by.as_secs(),
+            "the system's clock is behind what it was: it was wrong before, or is now. Bans that were \
+             ordered by the wrong clock end at another time than was meant"
+        ),
     }
 }

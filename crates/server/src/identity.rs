@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use rejoin_core::account::{Account, Link, Name};
-use rejoin_core::hub::{AccountPolicy, AccountProof, HubInput};
+use rejoin_core::hub::{AccountProof, HubInput};
 use rejoin_core::id::{AccountId, ConnectionId};
 
 pub use self::jwt::{JwtConfig, JwtError, KeySource};
@@ -23,12 +23,12 @@ pub(crate) use self::passwords::Passwords;
 use self::jwt::Jwt;
 use self::payload::Read;
 use crate::mailbox::InnerDoor;
+use crate::sight::SharedSight;
 
-/// How accounts are proven.
+/// How accounts are proven. Whether a login may, or must, be to an account is
+/// [`HubConfig::accounts`](rejoin_core::hub::HubConfig::accounts).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct IdentityConfig {
-    /// Whether a login may, or must, be to an account.
-    pub accounts: AccountPolicy,
     /// Threads on which passwords are hashed. Each takes 19 MiB while it does.
     pub hash_threads: usize,
     /// Passwords that wait for such a thread; more are told to come again.
@@ -39,7 +39,18 @@ pub struct IdentityConfig {
 
 impl Default for IdentityConfig {
     fn default() -> Self {
-        Self { accounts: AccountPolicy::Optional, hash_threads: 2, hash_waiting_max: 64, jwt: None }
+        Self { hash_threads: 2, hash_waiting_max: 64, jwt: None }
+    }
+}
+
+impl IdentityConfig {
+    /// Reads what a server with these settings would read at its start: the issuer's keys, where they are in
+    /// a file, and its certificates.
+    ///
+    /// # Errors
+    /// The settings for tokens cannot be used, or a file cannot be read.
+    pub fn check(&self) -> Result<(), JwtError> {
+        self.jwt.clone().map(Jwt::new).transpose().map(drop)
     }
 }
 
@@ -47,17 +58,18 @@ impl Default for IdentityConfig {
 pub(crate) struct Identity {
     pub(crate) passwords: Arc<Passwords>,
     jwt: Option<Arc<Jwt>>,
+    sight: SharedSight,
 }
 
 impl Identity {
     /// # Errors
     /// The system gives no threads, or the settings for tokens cannot be used.
-    pub(crate) fn start(config: &IdentityConfig) -> Result<Self, String> {
+    pub(crate) fn start(config: &IdentityConfig, sight: SharedSight) -> Result<Self, String> {
         let passwords = Passwords::start(config.hash_threads, config.hash_waiting_max)
             .map_err(|error| error.to_string())?;
         let jwt = config.jwt.clone().map(Jwt::new).transpose();
         let jwt = jwt.map_err(|error| error.to_string())?.map(Arc::new);
-        Ok(Self { passwords: Arc::new(passwords), jwt })
+        Ok(Self { passwords: Arc::new(passwords), jwt, sight })
     }
 
     /// Looks at what came with a login. The proof comes at once, or later through the door; `known`
@@ -88,9 +100,15 @@ impl Identity {
                 let Some(jwt) = self.jwt.clone() else {
                     return Some(AccountProof::Unreadable("tokens are not taken here"));
                 };
-                let door = door.clone();
+                let (door, sight) = (door.clone(), self.sight.clone());
                 tokio::spawn(async move {
-                    let proof = by_token(&jwt, &token, link, payload).await;
+                    let proof = match jwt.check(&token).await {
+                        Ok(subject) => by_token(&jwt, subject, link, payload),
+                        Err(why) => {
+                            sight.token_refused(connection, &why);
+                            AccountProof::Wrong
+                        }
+                    };
                     let _ = door.send(HubInput::Account { connection, proof }).await;
                 });
                 None
@@ -110,19 +128,7 @@ fn by_password(
     }
 }
 
-async fn by_token(jwt: &Jwt, token: &str, link: Option<Link>, payload: Bytes) -> AccountProof {
-    match jwt.check(token).await {
-        Ok(subject) => AccountProof::Token {
-            issuer: jwt.issuer().to_owned(),
-            subject,
-            create: jwt.creates(),
-            link,
-            payload,
-        },
-        Err(why) => {
-            // Why is for operators; the peer hears what everybody hears who is wrong.
-            tracing::debug!(why, "a token is not good");
-            AccountProof::Wrong
-        }
-    }
+fn by_token(jwt: &Jwt, subject: String, link: Option<Link>, payload: Bytes) -> AccountProof {
+    let (issuer, create) = (jwt.issuer().to_owned(), jwt.creates());
+    AccountProof::Token { issuer, subject, create, link, payload }
 }

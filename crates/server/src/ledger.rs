@@ -4,15 +4,15 @@
 //! again: nobody is told that it is committed, so zones stop by themselves and go on by themselves.
 //! Zones that end with their process are kept apart, in memory.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use rejoin_core::exchange::ToHub;
 use rejoin_core::hub::{HubInput, Recovered};
-use rejoin_core::id::{Revision, ZoneId};
-use rejoin_core::scope::{Batch, Change, ScopeId};
+use rejoin_core::id::{PlayerId, Revision, ZoneId};
+use rejoin_core::scope::{Batch, Change, Opened, ScopeId};
 use rejoin_core::zone::{Durability, KeptZone, ZoneSpec};
 use rejoin_store::{Memory, Outcome, Store, StoreError};
 use tokio::sync::watch;
@@ -50,14 +50,27 @@ const AGAIN_AFTER: Duration = Duration::from_millis(250);
 /// While opening takes longer than this, progress is told.
 const PROGRESS_EVERY: Duration = Duration::from_secs(1);
 
-/// Where entries are put.
+/// Where entries are put. The channel has no bound of its own, on purpose: the store's thread sends to
+/// those who send to it, so a bound that made them wait could make all wait for each other. What can be
+/// in it is bounded by what there is: one batch for each session, account and part of the directory
+/// (their gates), two for each zone (`cuts_in_flight_max`), one of the hub; for a player one for each
+/// login and each operator's command that waits for it; and an opening or a drop for each zone.
 pub(crate) type LedgerDoor = Sender<Entry>;
 
-/// Everything the hub starts from. Opening a scope shuts out whoever had it before.
+/// Zones that were opened at the start, to learn their names: each waits here for the hub's word to
+/// run it, and is not opened a second time.
+pub(crate) type OpenedZones = BTreeMap<ZoneId, Opened>;
+
+/// Everything the hub starts from, and the zones of kinds that are run here. Opening a scope shuts out
+/// whoever had it before.
 ///
 /// # Errors
 /// The store cannot be read.
-pub(crate) fn recover(store: &mut dyn Store) -> Result<Recovered, StoreError> {
+pub(crate) fn recover(
+    store: &mut dyn Store,
+    is_run: impl Fn(&str) -> bool,
+) -> Result<(Recovered, OpenedZones), StoreError> {
+    let mut zones = OpenedZones::new();
     let hub = store.open_one(ScopeId::Hub)?;
     let mut recovered = Recovered { hub, ..Recovered::default() };
     let mut scopes = store.scopes(None)?;
@@ -75,9 +88,12 @@ pub(crate) fn recover(store: &mut dyn Store) -> Result<Recovered, StoreError> {
                 (ScopeId::Session(id), Ok(opened)) => recovered.sessions.push((id, opened)),
                 (ScopeId::Player(id), Ok(opened)) => recovered.players.push((id, opened)),
                 (ScopeId::Account(id), Ok(opened)) => recovered.accounts.push((id, opened)),
-                // The zone's own opening raises its owner again; here only its name is wanted.
-                (ScopeId::Zone(_), Ok(opened)) => {
-                    recovered.zones.extend(KeptZone::of(&opened.rows))
+                (ScopeId::Zone(id), Ok(opened)) => {
+                    let Some(kept) = KeptZone::of(&opened.rows) else { continue };
+                    if is_run(&kept.name.kind) {
+                        zones.insert(id, opened);
+                    }
+                    recovered.zones.push(kept);
                 }
                 (_, Ok(_)) => {}
                 (_, Err(damaged)) => {
@@ -93,9 +109,10 @@ pub(crate) fn recover(store: &mut dyn Store) -> Result<Recovered, StoreError> {
         }
     }
     // A ban that cannot be read is not forgotten, however often the server starts.
+    let known: BTreeSet<PlayerId> = recovered.players.iter().map(|(id, _)| *id).collect();
     for scope in store.set_aside()? {
         if let ScopeId::Player(id) = scope
-            && !recovered.players.iter().any(|(known, _)| *known == id)
+            && !known.contains(&id)
         {
             recovered.damaged_players.push(id);
         }
@@ -104,7 +121,7 @@ pub(crate) fn recover(store: &mut dyn Store) -> Result<Recovered, StoreError> {
         let (sessions, zones) = (recovered.sessions.len(), recovered.zones.len());
         tracing::info!(sessions, zones, damaged = damaged_count, "recovered");
     }
-    Ok(recovered)
+    Ok((recovered, zones))
 }
 
 /// Who hears of commits.
@@ -123,13 +140,14 @@ impl Told {
 
 /// Starts the thread. `failed` is told why nothing can be committed any more.
 pub(crate) fn start(
-    store: Box<dyn Store + Send>,
+    (store, opened): (Box<dyn Store + Send>, OpenedZones),
     entries: Receiver<Entry>,
     told: Told,
     failed: watch::Sender<Option<String>>,
 ) -> std::io::Result<JoinHandle<()>> {
     let ledger = Ledger {
         store,
+        opened,
         fleeting: Fleeting::default(),
         told,
         failed,
@@ -155,6 +173,7 @@ impl Fleeting {
 
 struct Ledger {
     store: Box<dyn Store + Send>,
+    opened: OpenedZones,
     fleeting: Fleeting,
     told: Told,
     failed: watch::Sender<Option<String>>,
@@ -229,6 +248,7 @@ impl Ledger {
                 Entry::OpenZone(spec, depth) => self.open_zone(&mut turn, spec, depth),
                 Entry::DropZone(zone) => {
                     self.commit(&mut turn);
+                    self.opened.remove(&zone);
                     self.fleeting.store.forget(ScopeId::Zone(zone));
                     self.told.zones.put(zone, ToThread::Drop(zone));
                     self.told.zones.send();
@@ -306,19 +326,7 @@ impl Ledger {
         if turn.blocked.contains(&scope) {
             return turn.keep(scope, Entry::OpenZone(spec, depth));
         }
-        let store: &mut dyn Store = if spec.config.durability == Durability::Memory {
-            self.fleeting.zones.insert(zone);
-            &mut self.fleeting.store
-        } else {
-            self.store.as_mut()
-        };
-        let mut opened = store.open_one(scope);
-        if let Err(StoreError::Damaged(damaged)) = &opened {
-            // It was set aside. The zone begins anew, and its members are told that it was lost.
-            tracing::error!("{damaged}");
-            opened = store.open_one(scope);
-        }
-        match opened {
+        match self.open_scope(&spec) {
             Ok(opened) => {
                 let owner = opened.owner;
                 let is_open = self.told.zones.send_now(zone, ToThread::Open(spec, opened, depth));
@@ -341,6 +349,26 @@ impl Ledger {
             }
             Err(_) => self.fail(),
         }
+    }
+
+    fn open_scope(&mut self, spec: &ZoneSpec) -> Result<Opened, StoreError> {
+        let scope = ScopeId::Zone(spec.id);
+        let from_start = self.opened.remove(&spec.id);
+        let store: &mut dyn Store = if spec.config.durability == Durability::Memory {
+            self.fleeting.zones.insert(spec.id);
+            &mut self.fleeting.store
+        } else if let Some(opened) = from_start {
+            return Ok(opened);
+        } else {
+            self.store.as_mut()
+        };
+        let mut opened = store.open_one(scope);
+        if let Err(StoreError::Damaged(damaged)) = &opened {
+            // It was set aside. The zone begins anew, and its members are told that it was lost.
+            tracing::error!("{damaged}");
+            opened = store.open_one(scope);
+        }
+        opened
     }
 
     /// Nothing is told to be committed from now on. Whoever runs the server ends it.

@@ -50,6 +50,7 @@ mod places;
 mod proxies;
 mod proxy_header;
 mod queue;
+mod refusals;
 mod server;
 mod sight;
 mod tally;
@@ -63,7 +64,7 @@ pub use self::admin::AdminConfig;
 pub use rejoin_directory::{DirectoryConfig, LocalHooks};
 pub use rejoin_relay as relay;
 
-pub use self::admission::{Admission, Verdict};
+pub use self::admission::{Admission, LogGate, Verdict};
 pub use self::api::{ApiConfig, ApiKey, Role};
 pub use self::builder::{ServerBuilder, StartError};
 pub use self::directory::{AskError, DirectoryDoor, GamesConfig};

@@ -10,7 +10,7 @@ use axum::extract::ws::WebSocketUpgrade;
 use axum::http::{HeaderMap, HeaderValue, Request, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use axum::{Extension, Router};
+use axum::{Extension, Router, middleware};
 use futures_util::FutureExt as _;
 use hyper::body::Incoming;
 use hyper::service::{Service, service_fn};
@@ -38,8 +38,8 @@ use crate::websocket;
 /// How the players' door is kept.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct WebConfig {
-    /// Pages of these origins may connect besides the server's own; `*` lets all in. Programs send
-    /// no origin and are not concerned.
+    /// Pages of these origins may connect besides the server's own; `http://localhost:*` stands for any
+    /// port, and `*` lets all in. Programs send no origin and are not concerned.
     pub origins: Vec<String>,
     /// From the accept to the end of the request's headers, and between two requests.
     pub header_deadline: Duration,
@@ -89,7 +89,7 @@ const ACCEPT_REST: Duration = Duration::from_millis(50);
 
 /// The other end of a request's socket; a proxy, perhaps, which has no place of its own.
 #[derive(Clone)]
-struct SocketPeer(IpAddr, Option<Arc<Place>>);
+pub(crate) struct SocketPeer(pub(crate) IpAddr, Option<Arc<Place>>);
 
 /// How sockets are met before their first request.
 pub(crate) struct Entrance {
@@ -118,18 +118,21 @@ impl Server {
             proxies: web.trusted_proxies.clone(),
         };
         let pages = pages::routes(&web.pages);
-        let api = match (&web.api, self.directory()) {
-            (Some(api), Some(door)) => api::routes(door, api, &web.origins, self.clone()),
-            _ => Router::new(),
+        let web = Arc::new(web);
+        let api = match &web.api {
+            Some(api) => api::routes(api, &web, self.clone()),
+            None => Router::new(),
         };
-        let door = Door { server: self.clone(), web: Arc::new(web) };
+        let door = Door { server: self.clone(), web };
         let routes = Router::new()
             .route("/play", get(play))
             .route("/", get(page))
             .merge(health(self.clone()))
             .merge(pages)
-            .with_state(door)
-            .merge(api);
+            .with_state(door.clone())
+            .merge(api)
+            // In front of everything, unknown paths included.
+            .layer(middleware::from_fn_with_state(door, ration));
         self.accept_at(listener, routes, entrance).await;
     }
 
@@ -316,6 +319,22 @@ pub(crate) fn health<S: Clone + Send + Sync + 'static>(server: Server) -> Router
     Router::new().route("/healthz", get(|| async { "ok\n" })).route("/readyz", get(ready))
 }
 
+/// Charges a request to its address. Behind a trusted proxy that is the client's.
+async fn ration(
+    State(door): State<Door>,
+    Extension(SocketPeer(socket, _)): Extension<SocketPeer>,
+    request: axum::extract::Request,
+    next: middleware::Next,
+) -> Response {
+    let WebConfig { trusted_proxies, forwarded_header, .. } = &*door.web;
+    let address = client_of(socket, request.headers(), trusted_proxies, *forwarded_header);
+    if let Err(refusal) = door.server.0.gate.request(address) {
+        door.server.0.sight.refused(address, &refusal);
+        return wait_and_retry(refusal.what, refusal.wait);
+    }
+    next.run(request).await
+}
+
 async fn page(State(door): State<Door>) -> Response {
     match &door.web.page {
         Some(page) => {
@@ -334,8 +353,10 @@ async fn play(
     headers: HeaderMap,
     upgrade: Result<WebSocketUpgrade, axum::extract::ws::rejection::WebSocketUpgradeRejection>,
 ) -> Response {
-    if !is_welcome(&headers, &door.web.origins) {
-        return (StatusCode::FORBIDDEN, "this origin may not connect here\n").into_response();
+    if let Err(origin) = welcome(&headers, &door.web.origins) {
+        let WebConfig { trusted_proxies, forwarded_header, .. } = &*door.web;
+        let address = client_of(socket, &headers, trusted_proxies, *forwarded_header);
+        return foreign(&door.server.0.sight, address, &origin);
     }
     if door.server.connection_count() >= door.web.sockets_max {
         return wait_and_retry(Offence::Crowd, FULL_WAIT);
@@ -394,17 +415,47 @@ fn choose(upgrade: &mut WebSocketUpgrade) -> Option<Encoding> {
     if is_any_named { chosen } else { Some(Encoding::Json) }
 }
 
-/// Whether a page of this origin may connect. A browser always says where a page is from; whoever
-/// says nothing is no browser.
-pub(crate) fn is_welcome(headers: &HeaderMap, origins: &[String]) -> bool {
-    let Some(origin) = headers.get(header::ORIGIN) else { return true };
-    let Ok(origin) = origin.to_str() else { return false };
-    if origins.iter().any(|allowed| allowed == "*" || allowed.eq_ignore_ascii_case(origin)) {
-        return true;
+/// Whether a page of this origin may connect; the origin if not. A browser always says where a page is from;
+/// a program says nothing.
+pub(crate) fn welcome(headers: &HeaderMap, origins: &[String]) -> Result<(), String> {
+    let Some(origin) = headers.get(header::ORIGIN) else { return Ok(()) };
+    let Ok(origin) = origin.to_str() else {
+        return Err(String::from_utf8_lossy(origin.as_bytes()).into_owned());
+    };
+    if origins.iter().any(|allowed| is_of(origin, allowed)) {
+        return Ok(());
     }
     let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
     let own = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
-    matches!((host, own), (Some(host), Some(own)) if host.eq_ignore_ascii_case(own))
+    match (host, own) {
+        (Some(host), Some(own)) if host.eq_ignore_ascii_case(own) => Ok(()),
+        _ => Err(origin.to_owned()),
+    }
+}
+
+/// Whether an origin is one that the settings allow: itself, with any port (`http://localhost:*`), or any.
+fn is_of(origin: &str, allowed: &str) -> bool {
+    let Some(host) = allowed.strip_suffix(":*") else {
+        return allowed == "*" || allowed.eq_ignore_ascii_case(origin);
+    };
+    let Some((start, port)) = origin.split_at_checked(host.len()) else { return false };
+    let is_port = |port: &str| port.bytes().all(|byte| byte.is_ascii_digit());
+    start.eq_ignore_ascii_case(host)
+        && (port.is_empty() || port.strip_prefix(':').is_some_and(is_port))
+}
+
+/// Refuses a page. The page may read why: a browser tells it nothing about a failed WebSocket, so that its
+/// SDK asks again with a request.
+fn foreign(sight: &Sight, address: IpAddr, origin: &str) -> Response {
+    sight.origin_refused(Some(address), origin);
+    let text = format!(
+        "pages of {origin} may not connect here: list the origin in `origins` of rejoin.toml\n"
+    );
+    let mut response = (StatusCode::FORBIDDEN, text).into_response();
+    if let Ok(origin) = HeaderValue::from_str(origin) {
+        response.headers_mut().insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
+    }
+    response
 }
 
 #[cfg(test)]
@@ -418,7 +469,7 @@ mod tests {
             headers.insert(header::ORIGIN, HeaderValue::from_static(origin));
         }
         let allowed: Vec<_> = allowed.iter().map(|origin| (*origin).to_owned()).collect();
-        is_welcome(&headers, &allowed)
+        super::welcome(&headers, &allowed).is_ok()
     }
 
     #[test]
@@ -430,5 +481,23 @@ mod tests {
         assert!(!welcome(Some("null"), "game.example", &[]));
         assert!(welcome(Some("https://shop.example"), "game.example", &["https://shop.example"]));
         assert!(welcome(Some("https://any.example"), "game.example", &["*"]));
+    }
+
+    #[test]
+    fn an_origin_may_be_listed_with_any_port() {
+        let local = &["http://localhost:*"];
+        for origin in ["http://localhost", "http://localhost:5173", "http://LOCALHOST:80"] {
+            assert!(welcome(Some(origin), "game.example", local), "{origin}");
+        }
+        for origin in [
+            "https://localhost:5173",
+            "http://localhost.evil",
+            "http://localhost:5173.evil",
+            "http://localhost:80@evil",
+            "http://localhos",
+            "null",
+        ] {
+            assert!(!welcome(Some(origin), "game.example", local), "{origin}");
+        }
     }
 }

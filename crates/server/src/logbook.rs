@@ -65,13 +65,17 @@ pub(crate) enum Cause {
     Request,
     Accept,
     Refused,
+    Origin,
+    Login,
+    Token,
     Listener,
     Frame,
     Host,
     Game,
+    Admission,
 }
 
-const CAUSES: [(Cause, &str); 24] = [
+const CAUSES: [(Cause, &str); 28] = [
     (Cause::Created, "session created"),
     (Cause::Linked, "session linked"),
     (Cause::Idle, "idle timeout"),
@@ -80,10 +84,14 @@ const CAUSES: [(Cause, &str); 24] = [
     (Cause::Request, "a request came to nothing"),
     (Cause::Accept, "no connection can be accepted"),
     (Cause::Refused, "a connection was refused"),
+    (Cause::Origin, "a page was refused"),
+    (Cause::Login, "a login was refused"),
+    (Cause::Token, "a token was refused"),
     (Cause::Listener, "a listener panicked"),
     (Cause::Frame, "frame"),
     (Cause::Host, "host"),
     (Cause::Game, "game ended"),
+    (Cause::Admission, "the admission hook gives no verdict"),
     (Cause::Guard(Step::Warn), "guard step: warn"),
     (Cause::Guard(Step::Throttle), "guard step: throttle"),
     (Cause::Guard(Step::Sever), "guard step: sever"),

@@ -4,6 +4,7 @@
 //! that are summed up when somebody asks.
 
 mod directory;
+mod returns;
 mod traffic;
 
 use std::fmt;
@@ -21,6 +22,7 @@ use rejoin_wire::close;
 use rejoin_wire::v1::{CloseCode, RungReason};
 
 pub(crate) use self::directory::DirectoryFigures;
+pub(crate) use self::returns::ReturnFigures;
 pub(crate) use self::traffic::Traffic;
 
 /// What carries a connection.
@@ -79,6 +81,7 @@ pub(crate) struct Metrics {
     events: Vec<Counter>,
     pub(crate) traffic: Traffic,
     pub(crate) directory: DirectoryFigures,
+    pub(crate) returns: ReturnFigures,
     pub(crate) ticks: Counter,
     pub(crate) ticks_slow: Counter,
     pub(crate) ticks_skipped: Counter,
@@ -196,6 +199,7 @@ impl Metrics {
         desk.0.register_collector(Box::new(traffic.clone()));
         Self {
             directory: DirectoryFigures::new(desk),
+            returns: ReturnFigures::new(desk),
             sessions_active: desk.gauge("sessions_active", "Sessions with a live connection"),
             sessions_held: desk.gauge("sessions_held", "Sessions that wait for their player"),
             sessions_native: desk.gauge("sessions_native", "Sessions that live in the server"),

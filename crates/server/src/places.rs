@@ -11,11 +11,9 @@ use crate::server::{Server, ServerError};
 /// Whom a broadcast reached.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Reach {
-    /// Sessions that hear it, once and in order; held ones when they are back. One that is leaving
-    /// its zone at this very moment is counted here and may not hear it.
+    /// Sessions that hear it, once and in order; held ones when they are back.
     pub told: usize,
-    /// Sessions that do not: they were on their way into a zone, or their zone is being opened
-    /// again after a fault.
+    /// Sessions that do not: they ended before they could, or too much waits for them already.
     pub missed: usize,
 }
 
@@ -32,7 +30,7 @@ impl Server {
 
     /// Says something to every session, in zones and outside, held ones included. It goes into each
     /// session's stream as [`send`](Self::send) does, so a client hears it exactly once over any
-    /// drop; a zone encodes it once for all its members.
+    /// drop; a zone encodes it once for all its members. Returns when it is committed for all of them.
     ///
     /// # Errors
     /// It is larger than clients take.

@@ -67,7 +67,7 @@ impl Server {
 #[must_use]
 pub fn shown(view: &PlayerView) -> Value {
     let ban = view.ban.as_ref().map(|(WallTime(until), reason)| {
-        let until = (*until != u64::MAX).then(|| until.to_string());
+        let until = (*until != u64::MAX).then_some(*until);
         json!({"until_ms": until, "reason": reason})
     });
     let sessions: Vec<String> = view.sessions.iter().map(SessionId::to_string).collect();
@@ -97,7 +97,7 @@ fn account(account: &Account) -> Value {
         "password": account.password.is_some(),
         "played": account.used,
         "keys": keys,
-        "created_ms": account.created.0.to_string(),
+        "created_ms": account.created.0,
     })
 }
 

@@ -251,12 +251,12 @@ impl Server {
     }
 
     /// Says something to a session, wherever it is: into its own stream, so that a client hears it
-    /// once and in order, over any drop. Only what meets a session at the very moment of leaving its
-    /// zone is lost.
+    /// once and in order, over any drop. A session on its way between two places hears it where it
+    /// arrives. Returns when the message is committed.
     ///
     /// # Errors
-    /// There is no such session, it is between two places, or the payload is larger than clients
-    /// take.
+    /// There is no such session, it ended before it could hear the message, too much waits for it
+    /// already (`Answer::Busy`), or the payload is larger than clients take.
     pub async fn send(&self, id: SessionId, payload: impl Into<Bytes>) -> Result<(), ServerError> {
         self.done(Command::Send(id, payload.into())).await
     }
@@ -283,6 +283,15 @@ impl Server {
     /// The server has stopped.
     pub async fn zones(&self) -> Result<Vec<(ZoneId, ZoneName)>, ServerError> {
         self.ask(|_, names| names.iter().map(|(id, name)| (*id, name.clone())).collect()).await
+    }
+
+    /// Whether a zone is open or being opened.
+    ///
+    /// # Errors
+    /// The server has stopped.
+    pub async fn is_open(&self, zone: &ZoneName) -> Result<bool, ServerError> {
+        let id = ZoneId::of(&zone.kind, &zone.name);
+        self.ask(move |_, names| names.contains_key(&id)).await
     }
 
     /// What happens from now on. A reader that falls far behind misses events, and is told so. See

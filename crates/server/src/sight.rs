@@ -252,6 +252,11 @@ impl Sight {
         }
     }
 
+    /// Where a connection comes from.
+    pub(crate) fn address_of(&self, connection: ConnectionId) -> Option<IpAddr> {
+        self.lines.state(connection)?.seen.origin()?.address
+    }
+
     /// A zone's mailbox, to be looked at; nothing when the zone is gone.
     pub(crate) fn watch_mailbox(&self, zone: ZoneId, depth: Option<Depth>) {
         let mut depths = self.depths.lock().unwrap_or_else(PoisonError::into_inner);

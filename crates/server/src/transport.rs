@@ -41,6 +41,8 @@ const FRAMES_PER_FLUSH: usize = 64;
 pub(crate) enum Heard {
     /// One message: one frame, if it is one.
     Message(Bytes),
+    /// Control frames of the transport, which carry nothing: so many bytes.
+    Control(usize),
     /// The peer broke the transport's own rules; nothing more can be read.
     Broken(DecodeError),
     /// The peer is gone.
@@ -100,6 +102,10 @@ pub(crate) async fn serve<S: Source>(
     let is_encrypted = peer.is_encrypted;
     let opened = HubInput::Opened { connection, serializer, origin, is_encrypted };
     if tell(&shared.outer, opened).await {
+        // A datagram that is not sealed may be anybody's.
+        if peer.transport == Transport::Enet && !is_encrypted {
+            tell(&shared.outer, HubInput::Spoofable(connection)).await;
+        }
         let reader = Reader {
             connection,
             encoding,
@@ -169,6 +175,13 @@ impl Reader<'_> {
             }
             let bytes = match source.next().await {
                 Heard::Message(bytes) => bytes,
+                Heard::Control(len) => {
+                    discarded += if self.state.is_ended() { len.max(1) } else { 0 };
+                    if discarded > DISCARDED_BYTES_MAX || !self.control(len, &mut pace).await {
+                        return;
+                    }
+                    continue;
+                }
                 Heard::Broken(error) => return Box::pin(self.broken(error)).await,
                 Heard::Gone => return,
             };
@@ -208,6 +221,20 @@ impl Reader<'_> {
                 Box::pin(sleep(wait)).await;
             }
         }
+    }
+
+    /// Control frames cost what a ping of their size does. False: the hub has ended.
+    async fn control(&self, len: usize, pace: &mut Pace) -> bool {
+        if self.state.is_ended() {
+            return true;
+        }
+        let ahead = pace.count(FrameKind::Ping.cost(len), || self.clock.now());
+        let control = HubInput::Control { connection: self.connection, bytes: len };
+        let is_told = tell(self.hub, control).await;
+        if let Some(wait) = ahead {
+            Box::pin(sleep(wait)).await;
+        }
+        is_told
     }
 
     /// The transport gave up on the bytes: the connection stays until the hub's farewell is out.

@@ -6,6 +6,7 @@ use std::fmt;
 use std::future::Future;
 use std::net::IpAddr;
 use std::pin::Pin;
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use axum::body::{Body, to_bytes};
@@ -21,7 +22,7 @@ use rejoin_core::id::PlayerId;
 use serde_json::json;
 use tokio::sync::Semaphore;
 
-use crate::admission::{Admission, Verdict};
+use crate::admission::{Admission, LogGate, Verdict};
 
 /// How long the hook may take, its connection included.
 const DEADLINE: Duration = Duration::from_secs(5);
@@ -39,6 +40,8 @@ pub struct Webhook {
     authorization: Option<HeaderValue>,
     client: Client<HttpConnector, Body>,
     places: Semaphore,
+    /// The limit on its log lines, once the server runs.
+    log: OnceLock<LogGate>,
 }
 
 /// Why no hook can be asked.
@@ -93,7 +96,7 @@ impl Webhook {
         let authorization = secret.map(bearer).transpose().map_err(|_| WebhookError::Secret)?;
         let client = Client::builder(TokioExecutor::new()).build_http();
         let places = Semaphore::new(QUESTIONS_MAX);
-        Ok(Self { url: parsed, authorization, client, places })
+        Ok(Self { url: parsed, authorization, client, places, log: OnceLock::new() })
     }
 
     async fn ask(&self, player: PlayerId, payload: Bytes, address: Option<IpAddr>) -> Verdict {
@@ -101,14 +104,23 @@ impl Webhook {
         match tokio::time::timeout(DEADLINE, self.answer(question)).await {
             Ok(Ok(verdict)) => verdict,
             Ok(Err(error)) => {
-                tracing::warn!(url = %self.url, error, "the admission hook cannot be asked");
+                if let Some(suppressed) = self.pass() {
+                    tracing::warn!(url = %self.url, error, suppressed, "the admission hook cannot be asked");
+                }
                 Err("the game cannot be asked".to_owned())
             }
             Err(_) => {
-                tracing::warn!(url = %self.url, "the admission hook gave no answer in time");
+                if let Some(suppressed) = self.pass() {
+                    tracing::warn!(url = %self.url, suppressed, "the admission hook gave no answer in time");
+                }
                 Err("the game gave no answer".to_owned())
             }
         }
+    }
+
+    /// Whether a line may be written now; before the server runs every line may be.
+    fn pass(&self) -> Option<Option<u64>> {
+        self.log.get().map_or(Some(None), LogGate::pass)
     }
 
     fn question(&self, player: PlayerId, payload: &[u8], address: Option<IpAddr>) -> Request<Body> {
@@ -160,6 +172,10 @@ fn describe(error: &dyn std::error::Error) -> String {
 }
 
 impl Admission for Webhook {
+    fn begin(&self, log: LogGate) {
+        let _ = self.log.set(log);
+    }
+
     fn admit<'a>(
         &'a self,
         player: PlayerId,

@@ -60,8 +60,11 @@ impl Source for WebSource {
             return match self.stream.next().await {
                 Some(Ok(Message::Binary(bytes))) => Heard::Message(bytes),
                 Some(Ok(Message::Text(text))) => Heard::Message(Bytes::from(text)),
-                // Control frames are answered by the library.
-                Some(Ok(Message::Ping(_) | Message::Pong(_) | Message::Close(_))) => continue,
+                // Control frames are answered by the library; here they are charged.
+                Some(Ok(Message::Ping(bytes) | Message::Pong(bytes))) => {
+                    Heard::Control(bytes.len())
+                }
+                Some(Ok(Message::Close(_))) => continue,
                 Some(Err(error)) => violation(&error, self.message_bytes_max),
                 None => Heard::Gone,
             };

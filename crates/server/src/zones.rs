@@ -4,6 +4,7 @@
 
 mod beat;
 mod crew;
+mod polls;
 mod thread;
 mod watch;
 

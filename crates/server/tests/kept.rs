@@ -2,21 +2,21 @@
 //! what is never written.
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bytes::Bytes;
 use rejoin_core::exchange::ZoneName;
 use rejoin_core::hub::SessionConfig;
 use rejoin_core::id::SessionId;
-use rejoin_core::scope::ScopeId;
+use rejoin_core::scope::{Batch, Opened, ScopeId};
 use rejoin_core::zone::{
     Context, Delivery, Durability, RestoreRefused, Saved, Sender, Zone, ZoneConfig,
 };
 use rejoin_server::{Deliveries, Server, ServerBuilder};
 use rejoin_store::embedded::snapshot::Snapshots;
 use rejoin_store::faulty::{Faults, Faulty};
-use rejoin_store::{Embedded, Memory, Store};
+use rejoin_store::{Damaged, Embedded, Memory, Outcome, ScopeKind, Store, StoreError};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -152,5 +152,51 @@ async fn a_poisoned_store_is_told_and_confirms_nothing() {
     let why = tokio::time::timeout(PATIENCE, server.failed()).await.expect("in time");
     assert!(!why.is_empty());
     assert!(!server.is_ready());
+    server.stop().await;
+}
+
+/// A store that two servers use one after the other, with what was opened in it.
+#[derive(Clone, Default)]
+struct Counted {
+    inner: Arc<Mutex<Memory>>,
+    opened: Arc<Mutex<Vec<ScopeId>>>,
+}
+
+impl Store for Counted {
+    fn open(&mut self, scopes: &[ScopeId]) -> Result<Vec<Result<Opened, Damaged>>, StoreError> {
+        self.opened.lock().expect("nobody panics").extend(scopes);
+        self.inner.lock().expect("nobody panics").open(scopes)
+    }
+
+    fn commit(&mut self, group: &[Batch]) -> Vec<Outcome> {
+        self.inner.lock().expect("nobody panics").commit(group)
+    }
+
+    fn scopes(&self, kind: Option<ScopeKind>) -> Result<Vec<ScopeId>, StoreError> {
+        self.inner.lock().expect("nobody panics").scopes(kind)
+    }
+}
+
+// To open a scope is to read all of it, and a commit of its own: with thousands of zones that is most
+// of a start.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_start_opens_every_zone_once() {
+    let store = Counted::default();
+    let server = serve(store.clone(), Durability::Full);
+    for zone in ["a", "b", "c"] {
+        let (npc, mut heard) = enter(&server, zone).await;
+        say(&server, npc).await;
+        assert_eq!(hear(&mut heard).await, "1");
+    }
+    server.stop().await;
+    store.opened.lock().expect("nobody panics").clear();
+    let server = serve(store.clone(), Durability::Full);
+    ready(&server).await;
+    let opened = store.opened.lock().expect("nobody panics").clone();
+    let zones = opened.iter().filter(|scope| matches!(scope, ScopeId::Zone(_)));
+    assert_eq!(zones.count(), 3, "{opened:?}");
+    let (npc, mut heard) = enter(&server, "b").await;
+    say(&server, npc).await;
+    assert_eq!(hear(&mut heard).await, "2", "it goes on from what was kept");
     server.stop().await;
 }

@@ -82,7 +82,8 @@ impl World {
             // Accounts and compression are off in these worlds.
             HubOutput::CheckAccount { .. }
             | HubOutput::RunCallback { .. }
-            | HubOutput::Compress { .. } => {}
+            | HubOutput::Compress { .. }
+            | HubOutput::Warn(_) => {}
             HubOutput::Game(name, news) => self.tell_host(&name, news),
             HubOutput::Seat(request) => {
                 self.ask_directory(Asked::Seat(request), seating::command(&request));

@@ -211,6 +211,7 @@ impl World {
                 self.tell(|| "stall".to_owned());
                 let until = self.now + self.rng.range(100_000, 20_000_000);
                 self.node.stalled_until = self.node.stalled_until.max(until);
+                self.node.stalled_since.get_or_insert(self.now);
             }
             if self.rng.per_mille(faults.disk_stall) {
                 self.tell(|| "disk stall".to_owned());

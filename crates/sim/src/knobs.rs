@@ -191,7 +191,7 @@ fn guard(rng: &mut Rng) -> GuardConfig {
     GuardConfig {
         sever_after: ms(rng, 100, 1_000),
         address_logins: Rate { per_second: rng.range(1, 3) as u32, burst: rng.range(1, 4) as u32 },
-        address_resumes: Rate { per_second: rng.range(1, 3) as u32, burst: rng.range(1, 4) as u32 },
+        session_resumes: Rate { per_second: rng.range(1, 3) as u32, burst: rng.range(1, 4) as u32 },
         address_failures: Quota { most: rng.range(1, 3) as u32, within: ms(rng, 500, 3_000) },
         address_violations: Quota { most: rng.range(2, 4) as u32, within: ms(rng, 500, 3_000) },
         address_connects: Rate { per_second: 10, burst: 20 },

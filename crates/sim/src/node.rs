@@ -48,6 +48,8 @@ pub struct Node {
     pub boot_at: u64,
     /// It stands still until then.
     pub stalled_until: u64,
+    /// Since when; its zones have not been told.
+    pub stalled_since: Option<u64>,
     /// When the hub will be woken.
     pub hub_wake: Option<u64>,
     /// When the last message between two machines arrives: to a zone, and from it.
@@ -93,6 +95,7 @@ impl Node {
         self.incarnation += 1;
         self.boot_at = now;
         self.stalled_until = 0;
+        self.stalled_since = None;
         self.hub_wake = None;
         self.crash_in = None;
         self.knows_full = false;

@@ -153,6 +153,10 @@ impl World {
     /// At rest, sessions and zones agree on who is where.
     pub fn check_places(&mut self) {
         let Some(hub) = &self.node.hub else { return };
+        let zones = self.node.zones.values().map(|seat| seat.machine.check_indexes());
+        for text in zones.chain([hub.check_indexes()]).filter_map(Result::err) {
+            self.watch.found.push(crate::check::Violation { checker: "one-place", text });
+        }
         for (zone, seat) in &self.node.zones {
             // One that is ending right now may have left its zone, or not yet.
             let here = || hub.sessions().filter(|(_, s)| s.place == Place::In(*zone));

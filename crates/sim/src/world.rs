@@ -1,8 +1,10 @@
 //! The world: one clock, one queue of events, and everybody in it. Each event is one input to one
 //! machine, which is then drained; what it gives out becomes events again.
 
+use std::time::Duration;
+
 use rejoin_core::hub::HubInput;
-use rejoin_core::id::GameId;
+use rejoin_core::id::{GameId, ZoneId};
 use rejoin_core::zone::ZoneInput;
 use rejoin_testkit::parts::queue::{Planned, Queue};
 use rejoin_testkit::parts::rng::Rng;
@@ -139,6 +141,7 @@ impl World {
                 self.queue.put_off(self.node.stalled_until, order, event);
                 return true;
             }
+            self.run_on();
         }
         self.steps += 1;
         self.trace.update(&self.now.to_le_bytes());
@@ -149,6 +152,16 @@ impl World {
             self.watch.fail(checker, text);
         }
         true
+    }
+
+    /// The process runs again after it stood still: its driver has seen that, and tells the zones.
+    fn run_on(&mut self) {
+        let Some(since) = self.node.stalled_since.take() else { return };
+        let gap = Duration::from_micros(self.now - since);
+        let zones: Vec<ZoneId> = self.node.zones.keys().copied().collect();
+        for zone in zones {
+            self.zone(zone, ZoneInput::Stalled(gap));
+        }
     }
 
     fn happen(&mut self, order: u64, event: Event) {

@@ -68,8 +68,12 @@ fn an_ack_before_its_commit_is_caught() {
 
 #[test]
 fn a_lost_token_confirmation_is_caught() {
-    let report = caught(Bug::TokenConfirmLost);
-    assert_eq!(report.violations[0].checker, "no-lockout");
+    hush();
+    let options = Options { bug: Some(Bug::TokenConfirmLost), ..Options::default() };
+    // Other checkers see its consequences too, and in some seeds sooner; this one must see it as well.
+    let is_lockout = |report: &Report| report.violations.iter().any(|v| v.checker == "no-lockout");
+    let report = (1..=300).map(|seed| play(seed, options)).find(is_lockout);
+    println!("{}", told(&report.expect("no-lockout saw it in 300 seeds")));
 }
 
 #[test]

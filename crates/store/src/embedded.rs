@@ -4,11 +4,13 @@
 //! for good. On a full disk nothing is lost: what does not fit is told so and can be submitted again, and a
 //! reserve is kept so that what makes room has room to do so.
 
+pub mod backup;
 pub mod disk;
 mod engine;
 pub mod folder;
 pub mod journal;
 mod layer;
+mod lock;
 mod opening;
 mod reading;
 mod record;
@@ -21,6 +23,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
+use bytes::Bytes;
 use rejoin_core::id::OwnerEpoch;
 use rejoin_core::scope::{Batch, Opened, ScopeId};
 
@@ -89,6 +92,11 @@ impl Embedded {
     /// Writes scopes of a backup.
     fn put_back(&mut self, scopes: &[(ScopeId, Opened)]) -> Result<(), StoreError> {
         Ok(self.engine()?.put_back(scopes)?)
+    }
+
+    /// Writes what was set aside, of a backup.
+    fn put_back_aside(&mut self, rows: &[(Bytes, Bytes)]) -> Result<(), StoreError> {
+        Ok(self.engine()?.put_back_aside(rows)?)
     }
 
     /// A row of one scope lands in the place of a row of another, as a disk that misdirects a write
@@ -188,6 +196,7 @@ impl Embedded {
         let weight = self.snapshots.sight().newest.weight();
         if !self.journal.has_place() || weight >= LAYER_WEIGHT_MAX {
             self.turn()?;
+            self.journal.prepare(records);
         }
         match self.journal.append() {
             // Its file cannot grow. What it holds makes way.
@@ -223,17 +232,20 @@ impl Embedded {
         }
         self.wait()?;
         let engine = self.engine()?;
+        let mark = Mark { is_begun: true, ..self.mark(false) };
+        let end = self.journal.end_sector();
+        self.journal.turn();
+        // Before the tree says so.
+        self.journal.begin(end)?;
         let layer = {
             let mut sight = self.snapshots.sight();
             let layer = std::mem::take(&mut sight.newest);
             sight.older = Some(Arc::clone(&layer));
             layer
         };
-        let mark = self.mark(false);
         let work = move || engine.apply(&[&layer], Some(mark));
         // Without a thread it is left behind, and the next group does it.
         self.applier = std::thread::Builder::new().name("rejoin-apply".to_owned()).spawn(work).ok();
-        self.journal.turn();
         Ok(())
     }
 
@@ -254,7 +266,7 @@ impl Embedded {
 
     fn mark(&self, is_closed: bool) -> Mark {
         let (applied, lengths) = (self.journal.generation(), self.journal.lengths());
-        Mark { applied, is_closed, lengths }
+        Mark { applied, is_closed, is_begun: false, lengths }
     }
 
     /// Brings everything into the tree.
@@ -417,6 +429,10 @@ impl Drop for Embedded {
         if self.wait().is_ok() && self.poisoned.is_none() && self.engine.is_some() {
             let _ = self.apply_all(true);
         }
+        // Others may keep a `Snapshots` for as long as the process lives. The engine marks its file as closed
+        // only when nobody has it any more; without that mark the next start reads all of it, and one damaged
+        // page costs the whole file.
+        self.close_engine();
     }
 }
 

@@ -117,6 +117,16 @@ impl Platter {
         self.inside().files[index(part)].cached.len()
     }
 
+    /// A file is what it is on another disk.
+    pub fn replace(&self, part: Part, from: &Self) {
+        let (cached, synced, taken) = {
+            let from = from.inside();
+            let file = &from.files[index(part)];
+            (file.cached.clone(), file.synced.clone(), file.taken)
+        };
+        self.inside().files[index(part)] = Bytes { cached, synced, fresh: Vec::new(), taken };
+    }
+
     /// A byte of a file is not what was written any more.
     pub fn flip(&self, part: Part, byte: usize) {
         let mut inside = self.inside();

@@ -46,7 +46,7 @@ impl World {
                 self.pause(connection.0, until);
             }
             // Nobody here has an address, and frames go as they are.
-            HubOutput::Bar { .. } | HubOutput::Compress { .. } => {}
+            HubOutput::Bar { .. } | HubOutput::Compress { .. } | HubOutput::Warn(_) => {}
             HubOutput::Verify { connection, public_key, text, signature } => {
                 let good = self.knows_signature(&public_key, &text, &signature);
                 self.check(HubInput::Verified { connection, good });

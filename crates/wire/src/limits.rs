@@ -14,7 +14,8 @@ pub struct Limits {
     /// A whole client frame in protobuf: a message and 4,096 bytes for all that stands around it.
     pub frame_bytes_max: usize,
     /// A whole client frame that carries a hello, in either encoding. Small, because it is read
-    /// before anybody is known: three times what the fields of a hello may hold in protobuf.
+    /// before anybody is known: the admission as base64, and three times what the other fields of a
+    /// hello may hold in protobuf.
     pub hello_bytes_max: usize,
     /// A whole server frame in protobuf: a snapshot and as much again for latest values.
     pub server_frame_bytes_max: usize,
@@ -22,7 +23,7 @@ pub struct Limits {
     pub snapshot_bytes_max: usize,
     /// Latest values in one `Joined` or `Resync`.
     pub latest_max: usize,
-    /// `Hello.admission`.
+    /// `Hello.admission`: a JWT of 8 KiB, the JSON around it, and some bytes for the game.
     pub admission_bytes_max: usize,
     /// Kind of a zone.
     pub zone_kind_bytes_max: usize,
@@ -51,11 +52,11 @@ impl Limits {
     pub const DEFAULT: Limits = Limits {
         message_bytes_max: 65_536,
         frame_bytes_max: 65_536 + 4_096,
-        hello_bytes_max: 8_192,
+        hello_bytes_max: 20_480,
         server_frame_bytes_max: 2 * 1_048_576,
         snapshot_bytes_max: 1_048_576,
         latest_max: 4_096,
-        admission_bytes_max: 1_024,
+        admission_bytes_max: 10_240,
         zone_kind_bytes_max: 64,
         zone_name_bytes_max: 128,
         ticket_bytes_max: 128,
@@ -94,7 +95,7 @@ impl Limits {
     /// The same limits for a connection that has not said hello: no frame may be longer than one.
     ///
     /// Decoding may take some twelve times the bytes of a frame for a moment (a list of empty
-    /// strings); this keeps what a stranger can ask for near 100 KiB.
+    /// strings); this keeps what a stranger can ask for near 250 KiB.
     #[must_use]
     pub const fn before_hello(mut self) -> Limits {
         if self.frame_bytes_max > self.hello_bytes_max {
@@ -123,8 +124,9 @@ mod tests {
         let capabilities = limits.capabilities_max * (limits.capability_bytes_max + 3);
         let proof = Limits::PUBLIC_KEY_BYTES + Limits::SIGNATURE_BYTES + Limits::TOKEN_BYTES;
         let numbers = 8 * 11;
-        let fields = capabilities + limits.admission_bytes_max + limits.server_name_bytes_max;
-        assert!(3 * (fields + proof + numbers) <= limits.hello_bytes_max);
+        let fields = capabilities + limits.server_name_bytes_max + proof + numbers;
+        let admission = limits.admission_bytes_max.div_ceil(3) * 4;
+        assert!(admission + 3 * fields <= limits.hello_bytes_max);
     }
 
     #[test]

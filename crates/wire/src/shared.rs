@@ -13,7 +13,10 @@ use prost::Message as _;
 use crate::Encoding;
 use crate::codec::{EncodeError, encode_server};
 use crate::compression::pack_server;
-use crate::v1::ServerFrame;
+use crate::v1::{Refusal, ServerFrame, server_frame};
+
+/// The first byte of a frame with a refusal: field 3, with a length.
+const REFUSAL_TAG: u8 = 3 << 3 | 2;
 
 /// An encoded frame of a server, shared by all who receive or keep it.
 #[derive(Clone)]
@@ -72,6 +75,17 @@ impl SharedFrame {
     /// Whether the frame has no bytes; no valid frame has none.
     pub fn is_empty(&self) -> bool {
         self.0.protobuf.is_empty()
+    }
+
+    /// The refusal in it, if the frame is one. Looks at the first byte of all others only.
+    pub fn refusal(&self) -> Option<Refusal> {
+        if self.0.protobuf.first() != Some(&REFUSAL_TAG) {
+            return None;
+        }
+        match ServerFrame::decode(self.0.protobuf.clone()).ok()?.frame {
+            Some(server_frame::Frame::Refusal(refusal)) => Some(refusal),
+            _ => None,
+        }
     }
 
     /// How many times this frame has been encoded so far, however many receivers it has.

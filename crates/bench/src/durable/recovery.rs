@@ -11,8 +11,9 @@ use crate::machine::{self, now};
 use crate::serve::Serving;
 
 /// The first start comes after a clean end and is told apart.
-pub(super) fn play(count: u64, runs: usize, data: &Path) -> Result<Vec<Run>> {
-    fill::fill(data, count)?;
+pub(super) fn play(size: Size, runs: usize, data: &Path) -> Result<Vec<Run>> {
+    let Size { sessions: count, zones, case } = size;
+    fill::fill(data, count, zones)?;
     let mut all = Vec::new();
     for number in 0..=runs {
         let started = now();
@@ -34,18 +35,35 @@ pub(super) fn play(count: u64, runs: usize, data: &Path) -> Result<Vec<Run>> {
             ("MiB resident", resident / f64::from(1 << 20)),
         ]);
         let server = if number == 0 { "after a stop" } else { "after a kill" };
-        let case =
-            CASES.iter().find(|(size, _)| *size == count).map_or("recovery", |(_, name)| name);
         all.push(Run { case, server, number: number.max(1), figures, usage, faults, seconds });
     }
     Ok(all)
 }
 
-/// The sizes, as they are called in tables.
-const CASES: [(u64, &str); 5] = [
-    (100, "recovery of 100"),
-    (1_000, "recovery of 1,000"),
-    (10_000, "recovery of 10,000"),
-    (100_000, "recovery of 100,000"),
-    (300_000, "recovery of 300,000"),
+/// What a start finds, and how that is called in tables.
+#[derive(Clone, Copy)]
+pub(super) struct Size {
+    sessions: u64,
+    /// Zones they are members of; none: they are outside zones.
+    zones: u64,
+    case: &'static str,
+}
+
+const fn size(sessions: u64, zones: u64, case: &'static str) -> Size {
+    Size { sessions, zones, case }
+}
+
+/// Sizes that show that everything works.
+pub(super) const QUICK: &[Size] = &[
+    size(100, 0, "recovery of 100"),
+    size(1_000, 0, "recovery of 1,000"),
+    size(100, 10, "recovery of 100 in 10 zones"),
+];
+/// Sizes that are measured.
+pub(super) const FULL: &[Size] = &[
+    size(10_000, 0, "recovery of 10,000"),
+    size(100_000, 0, "recovery of 100,000"),
+    size(300_000, 0, "recovery of 300,000"),
+    size(10_000, 1_000, "recovery of 10,000 in 1,000 zones"),
+    size(100_000, 10_000, "recovery of 100,000 in 10,000 zones"),
 ];

@@ -198,6 +198,16 @@ fn recovery(figures: &Figures<'_>, lines: &mut Vec<Line>) {
         ("recovery of 10,000", "10,000 held sessions of 1 KiB are back, s", None),
         ("recovery of 100,000", "100,000 held sessions of 1 KiB are back, s ≤ 3", Some(3.0)),
         ("recovery of 300,000", "300,000 held sessions of 1 KiB are back, s", None),
+        (
+            "recovery of 10,000 in 1,000 zones",
+            "10,000 held sessions in 1,000 zones are back, s",
+            None,
+        ),
+        (
+            "recovery of 100,000 in 10,000 zones",
+            "100,000 held sessions in 10,000 zones are back, s ≤ 5",
+            Some(5.0),
+        ),
     ];
     for (case, what, target) in sizes {
         let Some(killed) = figures.get(case, "after a kill", "seconds") else { continue };

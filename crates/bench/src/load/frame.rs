@@ -34,17 +34,17 @@ pub(crate) fn put_message(out: &mut Vec<u8>, payload: &[u8]) {
 
 /// A whole message of a server.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Message<'a> {
+pub(crate) struct Message<'a> {
     /// What kind; 2 is binary, 8 the end.
-    pub(super) kind: u8,
+    pub(crate) kind: u8,
     /// What is in it.
-    pub(super) payload: &'a [u8],
+    pub(crate) payload: &'a [u8],
     /// Bytes that it took.
-    pub(super) length: usize,
+    pub(crate) length: usize,
 }
 
 /// The first message, if all of it is there. Servers do not split what the bench asks for.
-pub(super) fn message(bytes: &[u8]) -> Option<Message<'_>> {
+pub(crate) fn message(bytes: &[u8]) -> Option<Message<'_>> {
     let (first, second) = (*bytes.first()?, *bytes.get(1)?);
     let (start, length): (usize, usize) = match second & 0x7f {
         126 => (4, usize::from(u16::from_be_bytes(bytes.get(2..4)?.try_into().ok()?))),

@@ -192,7 +192,7 @@ impl Link {
     }
 
     /// The hello that brings in a stranger, or somebody back.
-    pub(super) fn hello(&self) -> Bytes {
+    pub(super) fn hello(&self, mints: bool) -> Bytes {
         let purpose = if self.returns {
             let Ticket { session, epoch, token, leg, seq, next_up } = self.ticket.clone();
             v1::hello::Purpose::Resume(v1::Resume {
@@ -205,7 +205,11 @@ impl Link {
                 oldest_unacked: next_up,
             })
         } else {
-            let identity = v1::login::Identity::Anonymous(v1::Anonymous {});
+            let identity = if mints {
+                v1::login::Identity::Mint(v1::MintSecret {})
+            } else {
+                v1::login::Identity::Anonymous(v1::Anonymous {})
+            };
             v1::hello::Purpose::Login(v1::Login { identity: Some(identity), fresh: false })
         };
         let hello = v1::Hello {

@@ -24,12 +24,30 @@ impl Endpoint {
         key: Option<&HeaderValue>,
         body: Option<&Value>,
     ) -> io::Result<Response<Incoming>> {
+        self.ask_showing(method, path, key, None, body).await
+    }
+
+    /// The same with the secret of something that is to be given back.
+    ///
+    /// # Errors
+    /// As for [`ask`](Self::ask).
+    pub async fn ask_showing(
+        &self,
+        method: Method,
+        path: &str,
+        key: Option<&HeaderValue>,
+        secret: Option<&HeaderValue>,
+        body: Option<&Value>,
+    ) -> io::Result<Response<Incoming>> {
         let mut request = Request::builder()
             .method(method)
             .uri(format!("/v1{path}"))
             .header(HOST, self.authority());
         if let Some(key) = key {
             request = request.header(AUTHORIZATION, key);
+        }
+        if let Some(secret) = secret {
+            request = request.header("rejoin-secret", secret);
         }
         if body.is_some() {
             request = request.header(CONTENT_TYPE, "application/json");

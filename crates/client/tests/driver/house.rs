@@ -218,6 +218,7 @@ impl Hall {
                 HubOutput::Pause { .. }
                 | HubOutput::Compress { .. }
                 | HubOutput::Bar { .. }
+                | HubOutput::Warn(_)
                 | HubOutput::CheckAccount { .. }
                 | HubOutput::AskAdmission { .. }
                 | HubOutput::RunCallback { .. }

@@ -26,7 +26,14 @@ use rejoin_core::zone::{
 
 const KIND: &str = "echo";
 
-/// A game that says to everybody what one says.
+/// What ends the zone of a sender; [`START_MATCH`] and [`END_MATCH`] begin and end its match.
+pub(crate) const END_ZONE: &[u8] = b"end zone";
+/// Starts the match of the sender's zone.
+pub(crate) const START_MATCH: &[u8] = b"start match";
+/// Ends the match of the sender's zone.
+pub(crate) const END_MATCH: &[u8] = b"end match";
+
+/// A game that says to everybody what one says, unless it is one of three orders.
 struct Echo;
 
 impl Zone for Echo {
@@ -34,7 +41,12 @@ impl Zone for Echo {
     type Out = Bytes;
 
     fn on_message(&mut self, ctx: &mut Context<'_, Bytes>, _from: Sender, message: Bytes) {
-        ctx.broadcast(message);
+        match &message[..] {
+            END_ZONE => ctx.end(),
+            START_MATCH => ctx.start_match(),
+            END_MATCH => ctx.end_match(),
+            _ => ctx.broadcast(message),
+        }
     }
 }
 

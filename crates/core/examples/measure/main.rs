@@ -6,22 +6,24 @@
 mod driver;
 
 use std::process::ExitCode;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rejoin_core::wire::Bytes;
 use rejoin_core::wire::v1::{Message, Position, Resume, client_frame, hello, up};
 use rejoin_core::zone::Durability;
 
-use crate::driver::{Client, Driver};
+use crate::driver::{Client, Driver, END_MATCH, END_ZONE, START_MATCH};
 
 const USAGE: &str = "usage: measure held N fresh|rested|joined | broadcast M \
-                     | route N memory|full|guarded | resume K";
+                     | route N memory|full|guarded | resume K | rooms N";
 
 /// Sessions that are connected at a time before they are dropped.
 const GROUP: usize = 1_000;
 
 /// Members of the zone that messages are routed through.
 const MEMBERS: usize = 10;
+/// Rooms that are opened and ended one after the other.
+const ROOMS: usize = 200;
 /// Messages that a resume is given again.
 const MISSED: usize = 100;
 /// Messages after which every member acknowledges.
@@ -46,6 +48,7 @@ fn main() -> ExitCode {
             route(messages, Driver::guarded(Durability::Memory));
         }
         (Some("resume"), Some(times), None) => resume(times),
+        (Some("rooms"), Some(sessions), None) => rooms(sessions),
         _ => {
             eprintln!("{USAGE}");
             return ExitCode::FAILURE;
@@ -166,6 +169,46 @@ fn resume(times: usize) {
         driver.cut(away.connection);
     }
     println!("times {times}");
+}
+
+/// A room opens, has a match and ends while so many sessions are held elsewhere: microseconds of each,
+/// the median and the worst of [`ROOMS`].
+fn rooms(sessions: usize) {
+    let mut driver = Driver::new(Durability::Full);
+    for _ in 0..sessions {
+        let client = driver.log_in();
+        driver.cut(client.connection);
+    }
+    driver.wait(Duration::from_secs(15));
+    let (mut opened, mut matches, mut ended) = (Vec::new(), Vec::new(), Vec::new());
+    for _ in 0..ROOMS {
+        let mut clients: Vec<Client> = (0..MEMBERS).map(|_| driver.log_in()).collect();
+        let begin = Instant::now();
+        driver.join(&mut clients[0]);
+        opened.push(begin.elapsed());
+        for client in &mut clients[1..] {
+            driver.join(client);
+        }
+        driver.say(&mut clients[0], order(START_MATCH));
+        let begin = Instant::now();
+        driver.say(&mut clients[0], order(END_MATCH));
+        matches.push(begin.elapsed());
+        let begin = Instant::now();
+        driver.say(&mut clients[0], order(END_ZONE));
+        ended.push(begin.elapsed());
+        clients.iter().for_each(|client| driver.cut(client.connection));
+    }
+    println!("sessions {sessions}");
+    for (what, mut times) in [("open", opened), ("match_end", matches), ("zone_end", ended)] {
+        times.sort();
+        let micros = |time: Duration| time.as_nanos() as f64 / 1_000.0;
+        println!("{what}.median_us {:.1}", micros(times[times.len() / 2]));
+        println!("{what}.max_us {:.1}", micros(times[times.len() - 1]));
+    }
+}
+
+fn order(what: &'static [u8]) -> up::Body {
+    up::Body::Message(Message { payload: Bytes::from_static(what), ..Message::default() })
 }
 
 fn full_zone(driver: &mut Driver, members: usize) -> Vec<Client> {

@@ -127,7 +127,7 @@ impl<T> Book<T> {
                 new.keys.iter().try_for_each(|key| self.may_have(id, *key))?;
                 Ok(next)
             }
-            Change::Use(Some((key, _))) => {
+            Change::Use { link: Some((key, _)), .. } => {
                 self.may_have(id, *key)?;
                 Ok(next)
             }
@@ -223,7 +223,8 @@ impl<T> Book<T> {
     }
 
     fn is_full(&self, id: AccountId) -> bool {
-        let coming = self.pending.keys().filter(|id| !self.kept.contains_key(id)).count();
+        let is_new = |other: &&AccountId| **other != id && !self.kept.contains_key(other);
+        let coming = self.pending.keys().filter(is_new).count();
         !self.kept.contains_key(&id) && self.kept.len() + coming >= self.most
     }
 

@@ -99,7 +99,7 @@ fn what_waits_is_bounded() {
 #[test]
 fn a_guest_brings_its_player_to_an_account_that_nobody_has_used() {
     let key = PlayerId([7; 16]);
-    let bring = |key| Change::Use(Some((key, Link::Bring)));
+    let bring = |key| Change::Use { version: 0, link: Some((key, Link::Bring)) };
     let (mut book, id) = book("ann");
     let used = batch(book.ask(id, bring(key), 1));
     book.committed(id, used.revision);
@@ -110,7 +110,7 @@ fn a_guest_brings_its_player_to_an_account_that_nobody_has_used() {
     assert!(matches!(book.ask(id, bring(key), 2), Step::Done(_, 2)), "once more is the same");
     let other = PlayerId([8; 16]);
     assert_eq!(book.preview(id, &bring(other)), Err(Refusal::InUse));
-    let join = Change::Use(Some((other, Link::Join)));
+    let join = Change::Use { version: 0, link: Some((other, Link::Join)) };
     let joined = book.preview(id, &join).expect("it may").expect("there is one");
     assert_eq!((joined.player, joined.keys.len()), (key, 2));
 }
@@ -126,18 +126,34 @@ fn a_key_belongs_to_one_account() {
     let third = Change::Create(Box::new(account("cem")));
     assert_eq!(book.preview(account("cem").holder.id(), &third), Err(Refusal::Full));
     let key = PlayerId([7; 16]);
-    let join = || Change::Use(Some((key, Link::Join)));
+    let join = || Change::Use { version: 0, link: Some((key, Link::Join)) };
     let joined = batch(book.ask(ann, join(), 1));
     assert_eq!(book.preview(bob, &join()), Err(Refusal::Busy), "ann's is on its way");
     book.committed(ann, joined.revision);
     assert_eq!(book.preview(bob, &join()), Err(Refusal::KeyTaken));
-    let of_ann = Change::Use(Some((PlayerId([1; 16]), Link::Bring)));
+    let of_ann = Change::Use { version: 0, link: Some((PlayerId([1; 16]), Link::Bring)) };
     assert_eq!(book.preview(bob, &of_ann), Err(Refusal::KeyTaken), "ann's own player");
     let changed = batch(book.ask(ann, Change::Password("new".to_owned()), 2));
     book.committed(ann, changed.revision);
     assert!(book.of_key(key).is_none(), "a new password clears the keys");
     assert_eq!(book.get(ann).expect("kept").version, 1);
     assert!(book.preview(bob, &join()).is_ok());
+}
+
+#[test]
+fn a_login_counts_for_the_version_that_it_was_proven_to() {
+    let (mut book, id) = book("ann");
+    let join = |version| Change::Use { version, link: Some((PlayerId([7; 16]), Link::Join)) };
+    let changed = batch(book.ask(id, Change::Password("new".to_owned()), 1));
+    assert!(matches!(book.ask(id, join(0), 2), Step::Waits), "behind the new password");
+    let steps = book.committed(id, changed.revision);
+    let refused = Step::Refused(Refusal::Outdated, 2);
+    assert_eq!(format!("{:?}", steps.last()), format!("{:?}", Some(refused)));
+    assert!(book.get(id).expect("kept").keys.is_empty());
+    assert!(book.preview(id, &join(1)).is_ok());
+    let locked = batch(book.ask(id, Change::Lock(true), 3));
+    book.committed(id, locked.revision);
+    assert_eq!(book.preview(id, &join(1)), Err(Refusal::Locked));
 }
 
 #[test]

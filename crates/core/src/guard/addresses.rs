@@ -47,6 +47,17 @@ impl<T: Rest> Addresses<T> {
         (self.known.entry(origin).or_default(), true)
     }
 
+    /// The record of an address, if it has one of its own.
+    pub(crate) fn known(&self, origin: Origin) -> Option<&T> {
+        self.known.get(&origin)
+    }
+
+    /// The record that an address would be given, without one made for it.
+    pub(crate) fn look(&self, origin: Origin) -> Option<&T> {
+        let is_full = self.known.len() >= self.most;
+        self.known.get(&origin).or_else(|| is_full.then_some(&self.strangers))
+    }
+
     /// The record that `record` gave, once it was known whose it is.
     pub(crate) fn again(&mut self, origin: Origin, is_own: bool) -> Option<&mut T> {
         if is_own { self.known.get_mut(&origin) } else { Some(&mut self.strangers) }

@@ -22,27 +22,64 @@ pub struct DoorRefusal {
 
 impl DoorRefusal {
     /// What can be too much at the door.
-    pub const CAUSES: [Offence; 4] =
-        [Offence::Crowd, Offence::Connections, Offence::Connects, Offence::Violations];
+    pub const CAUSES: [Offence; 5] = [
+        Offence::Crowd,
+        Offence::Connections,
+        Offence::Connects,
+        Offence::Requests,
+        Offence::Violations,
+    ];
 }
 
 /// A place that was given; it is given back with [`Door::leave`].
 #[derive(PartialEq, Eq, Debug)]
 pub struct Ticket {
-    origin: Option<(Origin, bool)>,
+    /// The networks that are charged for it, and whether each has a record of its own.
+    charged: [Option<(Origin, bool)>; 3],
 }
 
 #[derive(Default)]
 struct Doorstep {
     open: usize,
     connects: Budget,
+    requests: Budget,
     barred_until: Time,
     is_told: bool,
 }
 
+impl Doorstep {
+    /// Why another connection is not let in, and for how long.
+    fn refusal(&self, now: Time, guard: &GuardConfig, times: u32) -> Option<(Offence, Duration)> {
+        let most = guard.address_connections_max.saturating_mul(times as usize);
+        if self.barred_until > now {
+            return Some((Offence::Violations, self.barred_until.since(now)));
+        }
+        if self.open >= most {
+            return Some((Offence::Connections, FULL_WAIT));
+        }
+        let mut connects = self.connects;
+        let spent = connects.try_spend(now, 1, guard.address_connects.times(times), 0);
+        spent.err().map(|wait| (Offence::Connects, wait))
+    }
+
+    /// Why another request is not answered, and for how long.
+    fn request_refusal(
+        &self,
+        now: Time,
+        guard: &GuardConfig,
+        times: u32,
+    ) -> Option<(Offence, Duration)> {
+        let mut requests = self.requests;
+        let spent = requests.try_spend(now, 1, guard.address_requests.times(times), 0);
+        spent.err().map(|wait| (Offence::Requests, wait))
+    }
+}
+
 impl Rest for Doorstep {
     fn is_at_rest(&self, now: Time) -> bool {
-        self.open == 0 && self.connects.is_full(now) && self.barred_until <= now
+        let budgets = [self.connects, self.requests];
+        let is_full = budgets.iter().all(|budget| budget.is_full(now));
+        self.open == 0 && is_full && self.barred_until <= now
     }
 }
 
@@ -73,43 +110,77 @@ impl Door {
         }
         let Some(origin) = origin else {
             self.open += 1;
-            return Ok(Ticket { origin: None });
+            return Ok(Ticket { charged: [None; 3] });
         };
-        let (step, is_own) = self.addresses.record(now, origin);
-        let refused = if step.barred_until > now {
-            Some((Offence::Violations, step.barred_until.since(now)))
-        } else if step.open >= self.config.address_connections_max {
-            Some((Offence::Connections, FULL_WAIT))
-        } else {
-            let spent = step.connects.try_spend(now, 1, self.config.address_connects, 0);
-            spent.err().map(|wait| (Offence::Connects, wait))
-        };
-        if let Some((what, wait)) = refused {
-            let is_first = !std::mem::replace(&mut step.is_told, true);
-            return Err(DoorRefusal { what, wait, step: is_first.then_some(Step::Sever) });
+        self.ask(now, origin, Doorstep::refusal)?;
+        let mut charged = [None; 3];
+        for (place, (network, times)) in charged.iter_mut().zip(origin.networks()) {
+            let rate = self.config.address_connects.times(times);
+            let (step, is_own) = self.addresses.record(now, network);
+            step.connects.spend(now, 1, rate);
+            if step.connects.quarters(now, rate) == 0 {
+                step.is_told = false;
+            }
+            step.open += 1;
+            *place = Some((network, is_own));
         }
-        if step.connects.quarters(now, self.config.address_connects) == 0 {
-            step.is_told = false;
-        }
-        step.open += 1;
         self.open += 1;
-        Ok(Ticket { origin: Some((origin, is_own)) })
+        Ok(Ticket { charged })
+    }
+
+    /// Whether a request over HTTP may be answered.
+    ///
+    /// # Errors
+    /// This address has had its share.
+    pub fn request(&mut self, now: Time, origin: Origin) -> Result<(), DoorRefusal> {
+        self.ask(now, origin, Doorstep::request_refusal)?;
+        for (network, times) in origin.networks() {
+            let rate = self.config.address_requests.times(times);
+            let (step, _) = self.addresses.record(now, network);
+            step.requests.spend(now, 1, rate);
+        }
+        Ok(())
+    }
+
+    /// Asks every network that an origin lies in, and charges none of them: what one refuses must
+    /// not cost its neighbours in another anything.
+    fn ask(
+        &mut self,
+        now: Time,
+        origin: Origin,
+        refusal: impl Fn(&Doorstep, Time, &GuardConfig, u32) -> Option<(Offence, Duration)>,
+    ) -> Result<(), DoorRefusal> {
+        for (network, times) in origin.networks() {
+            let refused = self
+                .addresses
+                .look(network)
+                .and_then(|step| refusal(step, now, &self.config, times));
+            if let Some((what, wait)) = refused {
+                let (step, _) = self.addresses.record(now, network);
+                let is_first = !std::mem::replace(&mut step.is_told, true);
+                return Err(DoorRefusal { what, wait, step: is_first.then_some(Step::Sever) });
+            }
+        }
+        Ok(())
     }
 
     /// A connection is gone.
     pub fn leave(&mut self, ticket: Ticket) {
         self.open = self.open.saturating_sub(1);
-        if let Some((origin, is_own)) = ticket.origin
-            && let Some(step) = self.addresses.again(origin, is_own)
-        {
-            step.open = step.open.saturating_sub(1);
+        for (network, is_own) in ticket.charged.into_iter().flatten() {
+            if let Some(step) = self.addresses.again(network, is_own) {
+                step.open = step.open.saturating_sub(1);
+            }
         }
     }
 
-    /// Lets nobody in from an address for a while. Connections that it has are not touched.
+    /// Lets nobody in from an address or network for a while. Connections that it has are not
+    /// touched. The record that strangers share is never barred: one of them would bar them all.
     pub fn bar(&mut self, now: Time, origin: Origin, wait: Duration) {
-        let (step, _) = self.addresses.record(now, origin);
-        step.barred_until = step.barred_until.max(now.after(wait));
+        let (step, is_own) = self.addresses.record(now, origin);
+        if is_own {
+            step.barred_until = step.barred_until.max(now.after(wait));
+        }
     }
 
     /// Connections that are open.

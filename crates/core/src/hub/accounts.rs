@@ -3,7 +3,7 @@
 //! same step that makes a session live, on every login and resume.
 
 use bytes::Bytes;
-use rejoin_wire::v1::CloseCode;
+use rejoin_wire::v1::{CloseCode, hello};
 
 use super::commit::After;
 use super::config::AccountPolicy;
@@ -86,7 +86,8 @@ impl Hub {
 
     /// The key or secret of a login has proven itself: which account does it speak for?
     pub(crate) fn identified(&mut self, now: Time, id: ConnectionId, mut claim: Claim) {
-        claim.account = self.book.of_key(claim.credential).map(|(account, _)| account);
+        let of_key = self.book.of_key(claim.credential);
+        claim.account = of_key.map(|(id, account)| (id, account.version));
         let payload = claim.hello.admission.clone();
         if self.config.accounts == AccountPolicy::Off || payload.is_empty() {
             return self.unproven(now, id, claim);
@@ -100,7 +101,7 @@ impl Hub {
     /// A login without a password or a token: by a key of an account, or as a guest.
     fn unproven(&mut self, now: Time, id: ConnectionId, mut claim: Claim) {
         let is_required = self.config.accounts == AccountPolicy::Required;
-        match claim.account.and_then(|account| self.book.get(account)) {
+        match claim.account.and_then(|(account, _)| self.book.get(account)) {
             Some(account) => claim.player = account.player,
             None if self.book.of_player(claim.credential).is_some() => {
                 // Once the account's own, and not any more.
@@ -141,17 +142,16 @@ impl Hub {
                 return self.refuse_until(id, CloseCode::Full, text, wait);
             }
             AccountProof::Password { account, version, link, payload } => {
-                let known = self.book.get(account);
-                if known.is_none_or(|known| known.version != version) {
-                    return self.wrong_credential(now, id);
-                }
-                (account, Change::Use(link.map(|link| (claim.credential, link))), payload)
+                claim.link = link;
+                let link = link.map(|link| (claim.credential, link));
+                (account, Change::Use { version, link }, payload)
             }
             AccountProof::Token { issuer, subject, create, link, payload } => {
                 let account = AccountId::of_subject(&issuer, &subject);
+                claim.link = link;
                 let link = link.map(|link| (claim.credential, link));
                 let change = match self.book.get(account) {
-                    Some(_) => Change::Use(link),
+                    Some(known) => Change::Use { version: known.version, link },
                     None if create => {
                         let holder = Holder::Subject { issuer, subject };
                         Change::Create(Box::new(self.first_login(now, holder, link)))
@@ -161,23 +161,49 @@ impl Hub {
                 (account, change, payload)
             }
         };
-        let is_linked = matches!(&change, Change::Use(Some(_)))
-            || matches!(&change, Change::Create(new) if !new.keys.is_empty());
-        if is_linked && claim.identity == Identity::Anonymous {
+        claim.payload = Some(payload);
+        self.proven(now, id, *claim, account, change);
+    }
+
+    /// A login has proven an account, and makes this change of it: what does the game say?
+    fn proven(
+        &mut self,
+        now: Time,
+        id: ConnectionId,
+        mut claim: Claim,
+        account: AccountId,
+        change: Change,
+    ) {
+        if claim.link.is_some() && claim.identity == Identity::Anonymous {
             let text = "an anonymous player has no key that could be linked";
             return self.refuse(id, CloseCode::AdmissionRefused, text);
         }
         match self.book.preview(account, &change) {
             Ok(next) => {
                 claim.player = next.as_ref().map_or(claim.player, |next| next.player);
-                claim.account = Some(account);
+                claim.account = next.as_ref().map(|next| (account, next.version));
                 // A change that changes nothing is not written.
                 claim.change = (next.as_ref() != self.book.get(account)).then_some(change);
-                claim.payload = Some(payload);
-                self.ask_admission(now, id, *claim);
+                self.ask_admission(now, id, claim);
             }
-            Err(refusal) => self.refuse_account(id, refusal),
+            Err(refusal) => self.refuse_account(now, id, refusal),
         }
+    }
+
+    /// The account that a first login was to make was made by another one meanwhile: it is used, and the
+    /// game is asked about its player.
+    fn made_meanwhile(&mut self, now: Time, id: ConnectionId) {
+        let Some(connection) = self.connections.get_mut(&id) else { return };
+        let phase = std::mem::replace(&mut connection.phase, Phase::AwaitingHello);
+        let Phase::Verifying(claim) = phase else {
+            connection.phase = phase;
+            return hit(Mark::StaleIgnored);
+        };
+        let known =
+            claim.account.and_then(|(id, _)| self.book.get(id).map(|known| (id, known.version)));
+        let Some((account, version)) = known else { return self.wrong_credential(now, id) };
+        let link = claim.link.map(|link| (claim.credential, link));
+        self.proven(now, id, *claim, account, Change::Use { version, link });
     }
 
     /// An account that begins with its first login.
@@ -194,7 +220,7 @@ impl Hub {
         Account {
             holder,
             password: None,
-            version: 0,
+            version: u32::from_le_bytes(self.chance.bytes()),
             role: Role::Player,
             locked: false,
             leaving: false,
@@ -225,10 +251,21 @@ impl Hub {
         }
     }
 
-    fn refuse_account(&mut self, id: ConnectionId, refusal: Refusal) {
+    fn refuse_account(&mut self, now: Time, id: ConnectionId, refusal: Refusal) {
         let code = match refusal {
+            // What was proven is worth nothing any more.
+            Refusal::Unknown | Refusal::Leaving | Refusal::Outdated => {
+                return self.wrong_credential(now, id);
+            }
+            Refusal::Locked => CloseCode::Locked,
             Refusal::Full | Refusal::Busy => CloseCode::Full,
-            _ => CloseCode::AdmissionRefused,
+            Refusal::Exists
+            | Refusal::InUse
+            | Refusal::KeyTaken
+            | Refusal::KeysFull
+            | Refusal::SessionsElsewhere
+            | Refusal::Guest
+            | Refusal::BanOver => CloseCode::AdmissionRefused,
         };
         self.refuse(id, code, &refusal.to_string());
     }
@@ -236,7 +273,9 @@ impl Hub {
     /// The login needs a change of its account: it goes on once that is committed.
     pub(crate) fn settle_account(&mut self, now: Time, id: ConnectionId, mut claim: Claim) {
         let change = claim.account.zip(claim.change.take());
-        let Some((account, change)) = change else { return self.decide_claim(now, id, claim) };
+        let Some(((account, _), change)) = change else {
+            return self.decide_claim(now, id, claim);
+        };
         let Some(connection) = self.connections.get_mut(&id) else { return };
         connection.phase = Phase::Verifying(Box::new(claim));
         self.change_account(now, account, change, AfterAccount::Login(id));
@@ -244,31 +283,70 @@ impl Hub {
 
     /// Why this claim is not let in, if it is not.
     pub(crate) fn barred(&self, now: Time, claim: &Claim) -> Option<(CloseCode, String)> {
-        let account = match claim.account {
-            Some(id) => self.book.get(id),
-            None => self.book.of_player(claim.player).map(|(_, account)| account),
-        };
-        // The player of an account is not let in as the guest that it could bring.
-        let of_account = account.map(|account| account.player);
-        for player in [claim.player, claim.credential].into_iter().chain(of_account) {
+        for player in self.players_of(claim) {
             if self.is_banned(now, player) {
-                let reason = self.players.get(&player).map_or("", |known| &known.ban_reason);
-                let colon = if reason.is_empty() { "" } else { ": " };
-                return Some((CloseCode::Banned, format!("this player is banned{colon}{reason}")));
+                return Some((CloseCode::Banned, self.ban_text(player)));
             }
         }
-        let is_settled = claim.account.is_some() && claim.change.is_none();
-        match account {
-            Some(account) if account.locked => {
-                Some((CloseCode::Locked, "this account is locked".to_owned()))
+        let (code, text) = match (claim.account, self.account_of_claim(claim)) {
+            // It has another password than the proven one, or was deleted.
+            (Some((_, version)), known)
+                if !matches!(claim.change, Some(Change::Create(_)))
+                    && known.is_none_or(|known| known.leaving || known.version != version) =>
+            {
+                (CloseCode::Credential, "unknown or wrong")
             }
-            Some(account) if is_settled && account.player != claim.player => {
-                Some((CloseCode::NotReady, "the account has just changed; come again".to_owned()))
+            (_, Some(known)) if known.locked => (CloseCode::Locked, "this account is locked"),
+            (Some(_), Some(known)) if claim.change.is_none() && known.player != claim.player => {
+                (CloseCode::NotReady, "the account has just changed; come again")
             }
-            // It was deleted meanwhile.
-            None if is_settled => Some((CloseCode::Credential, "unknown or wrong".to_owned())),
-            _ => None,
+            (None, Some(_)) if matches!(claim.hello.purpose, Some(hello::Purpose::Login(_))) => {
+                // Its key was brought to an account while the game was asked about a guest.
+                (CloseCode::NotReady, "the account has just changed; come again")
+            }
+            (None, of_player) if !self.is_taken(claim, of_player.is_some()) => {
+                hit(Mark::IdentityOff);
+                (CloseCode::IdentityOff, "this kind of identity is not taken here")
+            }
+            (_, _) => return None,
+        };
+        Some((code, text.to_owned()))
+    }
+
+    /// Whether sessions of this identity are taken here. Logins were asked this at their hello; the
+    /// session of a resume may have begun under other settings.
+    fn is_taken(&self, claim: &Claim, has_account: bool) -> bool {
+        let is_on = match claim.identity {
+            Identity::Server => return true,
+            Identity::Key => self.config.keys,
+            Identity::Secret => self.config.secrets,
+            Identity::Anonymous => {
+                self.config.anonymous || (has_account && self.config.accounts != AccountPolicy::Off)
+            }
+        };
+        is_on && (has_account || self.config.accounts != AccountPolicy::Required)
+    }
+
+    /// The account that a login proved; for all others, the one whose player it is.
+    fn account_of_claim(&self, claim: &Claim) -> Option<&Account> {
+        match claim.account {
+            Some((id, _)) => self.book.get(id),
+            None => self.book.of_player(claim.player).map(|(_, account)| account),
         }
+    }
+
+    /// What a banned player reads: the reason that the operator gave, if any.
+    pub(crate) fn ban_text(&self, player: PlayerId) -> String {
+        let reason = self.players.get(&player).map_or("", |known| &known.ban_reason);
+        let colon = if reason.is_empty() { "" } else { ": " };
+        format!("this player is banned{colon}{reason}")
+    }
+
+    /// The players of whom none may be banned if this claim is to be let in. The player of an account is
+    /// not let in as the guest that it could bring.
+    pub(crate) fn players_of(&self, claim: &Claim) -> impl Iterator<Item = PlayerId> + use<> {
+        let of_account = self.account_of_claim(claim).map(|account| account.player);
+        [claim.player, claim.credential].into_iter().chain(of_account)
     }
 
     /// The permissions of a player's sessions, where an account decides them.
@@ -304,7 +382,10 @@ impl Hub {
             Step::Commit(batch) => self.push(HubOutput::Commit(batch)),
             Step::Done(id, then) => self.account_changed(now, id, then),
             Step::Refused(refusal, then) => match then {
-                AfterAccount::Login(connection) => self.refuse_account(connection, refusal),
+                AfterAccount::Login(connection) if refusal == Refusal::Exists => {
+                    self.made_meanwhile(now, connection);
+                }
+                AfterAccount::Login(connection) => self.refuse_account(now, connection, refusal),
                 AfterAccount::Answer(ticket)
                 | AfterAccount::End(ticket, _)
                 | AfterAccount::Role(ticket)

@@ -5,32 +5,45 @@
 use rejoin_wire::v1::{CloseCode, Hello, Resume, Rung, RungReason, Welcome, hello};
 
 use super::Hub;
-use super::HubOutput;
 use super::commit::After;
 use super::config::Duplicates;
-use super::connection::{Claim, Gate, PendingAttach, Phase, ResumePoint};
+use super::connection::{self, Claim, PendingAttach, Phase, ResumePoint};
 use super::ration::Spent;
+use super::{HubOutput, Warning};
 use crate::event::{EndCause, Event, Offence, Step};
 use crate::exchange::{Attach, Hold, Link, ResumeFrom, ToZone};
-use crate::id::{ConnectionId, Leg, OwnerEpoch, Revision, SessionEpoch, SessionId};
+use crate::gate::Gate;
+use crate::id::{ConnectionId, Leg, SessionEpoch, SessionId};
 use crate::mark::{Mark, hit};
 use crate::outbox::{Outbox, Stretch};
 use crate::planted::{Bug, is_armed};
+use crate::scope::{History, ScopeId};
 use crate::secret::Secret;
 use crate::session::token::{Presented, Tokens};
-use crate::session::{Flags, Identity, Latency, Place, Presence, Serializer, Session};
+use crate::session::{
+    Absence, Flags, Identity, Latency, LostUpstream, Place, Presence, Serializer, Session, Window,
+};
 use crate::time::{Time, millis_u32};
 use crate::timeline::{Timeline, What};
 
 impl Hub {
     /// A hello has proven who it is from: what does it get?
     pub(crate) fn decide_claim(&mut self, now: Time, id: ConnectionId, claim: Claim) {
+        // A ban counts once it is committed: before that nobody is let in or refused because of it.
+        let players = self.players_of(&claim);
+        if let Some(player) = players.into_iter().find(|player| self.is_ban_coming(*player)) {
+            return self.wait_for_ban(player, id, claim);
+        }
         // Read in the same step that makes the session live, on every login and resume.
-        if let Some((code, text)) = self.barred(now, &claim) {
-            if code == CloseCode::Banned {
-                hit(Mark::Banned);
+        match self.barred(now, &claim) {
+            None => {}
+            Some((CloseCode::Credential, _)) => return self.wrong_credential(now, id),
+            Some((code, text)) => {
+                if code == CloseCode::Banned {
+                    hit(Mark::Banned);
+                }
+                return self.refuse(id, code, &text);
             }
-            return self.refuse(id, code, &text);
         }
         if self.quarantined.contains(&claim.player) {
             return self.refuse_damaged(id);
@@ -47,39 +60,63 @@ impl Hub {
 
     fn decide_resume(&mut self, now: Time, id: ConnectionId, claim: Claim, resume: &Resume) {
         let session_id = SessionId(resume.session);
-        let known = self.sessions.get(&session_id).filter(|session| session.ending.is_none());
-        let presented = Secret::from_slice(&resume.token)
-            .zip(known)
-            .map(|(token, session)| session.tokens.present(&token));
-        if matches!(presented, Some(Presented::Valid(_)))
+        // Looked up again: a signature may have been verified since.
+        let presented = self.presented(resume);
+        if matches!(presented, Presented::Valid(_))
             && let Some(wait) = self.return_ration(now, session_id)
         {
             return self.returned_too_often(now, id, resume, wait);
         }
-        match presented.zip(self.sessions.get_mut(&session_id)) {
-            Some((Presented::Valid(number), session)) => {
+        if matches!(presented, Presented::Valid(_)) && self.is_gate_full(session_id) {
+            hit(Mark::NotReady);
+            let wait = self.config.retry_after;
+            return self.send_away(now, id, Some(resume), CloseCode::NotReady, wait);
+        }
+        match (presented, self.sessions.get_mut(&session_id)) {
+            (Presented::Valid(number), Some(session)) => {
+                let guest = (session.identity == Identity::Secret).then_some(session.credential);
                 if !session.tokens.is_newest(number) {
                     hit(Mark::TokenOlder);
                 }
-                if session.tokens.confirm(number) {
+                if session.confirm(number) {
                     session.confirmed_at = now;
                 }
-                let position = resume.position.as_ref();
-                let position = position.map(|p| (Leg::from_wire(p.leg), p.seq));
-                let point = ResumePoint {
-                    position: position.filter(|_| !resume.cold),
-                    oldest_unacked: resume.oldest_unacked.max(1),
-                };
-                self.begin_attach(now, id, session_id, claim, point, false);
-            }
-            Some((Presented::Retired, _)) => self.retired_token(now, id, session_id, &claim),
-            Some((Presented::Unknown, _)) | None => {
-                hit(Mark::SessionUnknown);
-                match self.count_failure(now, id) {
-                    None => self.refuse(id, CloseCode::SessionUnknown, "unknown session or token"),
-                    Some(wait) => self.failed_too_often(now, id, wait),
+                if resume.epoch > session.epoch.0 {
+                    // A token is stored with its epoch: this one is of a Welcome that is gone from here.
+                    self.went_back(session_id);
                 }
+                if let Some(guest) = guest {
+                    // Without room for its row it comes back all the same.
+                    self.guest_seen(now, guest, None);
+                }
+                self.begin_attach(now, id, session_id, claim, point_of(resume), false);
             }
+            (Presented::Lost, _) if claim.signed => {
+                self.went_back(session_id);
+                self.begin_attach(now, id, session_id, claim, point_of(resume), false);
+            }
+            (Presented::Lost, _) => {
+                // Its hash is not here, and what else it shows can be made by whoever reads the store: it
+                // opens nothing. The player logs in again and finds the session.
+                hit(Mark::SessionUnknown);
+                self.went_back(session_id);
+                self.refuse(id, CloseCode::SessionUnknown, "unknown session or token");
+            }
+            (Presented::Retired, _) => self.retired_token(now, id, session_id, &claim),
+            (Presented::Valid(_) | Presented::Unknown, _) => self.unknown_or_wrong(now, id),
+        }
+    }
+
+    /// A client shows something that this session gave out and does not know any more: the store holds an
+    /// earlier state than it once held.
+    fn went_back(&mut self, id: SessionId) {
+        if let Some(session) = self.sessions.get_mut(&id)
+            && session.set_history(History::RolledBack)
+        {
+            self.touch(id);
+        }
+        if !std::mem::replace(&mut self.went_back, true) {
+            self.push(HubOutput::Warn(Warning::StoreWentBack { session: id }));
         }
     }
 
@@ -139,6 +176,10 @@ impl Hub {
                 let wait = self.config.retry_after;
                 self.send_away(now, id, None, CloseCode::Flooded, wait);
             }
+            Some(session) if self.is_gate_full(session) => {
+                hit(Mark::NotReady);
+                self.send_away(now, id, None, CloseCode::NotReady, self.config.retry_after);
+            }
             Some(session) => {
                 hit(if held == Some(session) { Mark::FoundHeld } else { Mark::FoundLive });
                 let point = ResumePoint { position: None, oldest_unacked: 1 };
@@ -176,7 +217,7 @@ impl Hub {
         };
         hit(Mark::SessionNew);
         let hold = self.config.hold;
-        let mut session = self.blank_session(now, claim.player, claim.identity, hold);
+        let mut session = self.blank_session(now, session_id, claim.player, claim.identity, hold);
         session.spent = spent;
         self.add_session(now, session_id, session, Some(id));
         let (link, mut welcome) = self.take_connection(now, id, session_id, &claim, false);
@@ -190,6 +231,7 @@ impl Hub {
     pub(crate) fn blank_session(
         &mut self,
         now: Time,
+        id: SessionId,
         player: crate::id::PlayerId,
         identity: Identity,
         hold: Hold,
@@ -219,17 +261,23 @@ impl Hub {
             ending: None,
             began: self.wall(now),
             active_at: now,
+            absence: Absence::default(),
             confirmed_at: Time::ZERO,
             received: 0,
             sent: 0,
             timeline: Timeline::default(),
             calls: None,
-            owner: OwnerEpoch(1),
-            revision: Revision(0),
+            gate: Gate::new(ScopeId::Session(id)),
+            window: Window::default(),
+            lost_upstream: LostUpstream::default(),
+            lost_known: 0,
+            lost_told: None,
             zone_awaits: false,
             zone_lost: false,
+            history: History::Whole,
+            history_dirty: false,
             spent: Spent::default(),
-            outbox_dirty: true,
+            words: Vec::new(),
             seats: Vec::new(),
         }
     }
@@ -266,12 +314,16 @@ impl Hub {
         let known = self.connections.get(&id);
         let serializer = known.map(|known| known.serializer).unwrap_or_default();
         let is_encrypted = known.is_some_and(|known| known.is_encrypted);
+        let seen_from = known.and_then(|known| known.origin);
         let is_compressed = self.compress(id, serializer, &claim.hello);
         let (mut number, mut token) = (None, None);
         let mut epoch = SessionEpoch(0);
         let mut spent = Spent::default();
         let permissions = self.permissions_of(claim.player);
         if let Some(session) = self.sessions.get_mut(&session_id) {
+            if session.history == History::RolledBack {
+                session.tokens.forget_key();
+            }
             let issued = session.tokens.issue(&mut self.chance);
             (number, token) = (Some(issued.0), Some(issued.1));
             session.epoch = session.epoch.next();
@@ -280,6 +332,7 @@ impl Hub {
             session.flags.set(Flags::ENCRYPTION, is_encrypted);
             session.flags.set(Flags::COMPRESSION, is_compressed);
             session.active_at = now;
+            session.absence.seen_from = seen_from;
             // A session of an account may be found by another key than it began with.
             (session.identity, session.credential) = (claim.identity, claim.credential);
             session.permissions = permissions.unwrap_or(session.permissions);
@@ -356,6 +409,10 @@ impl Hub {
     ) {
         let (link, welcome) = self.take_connection(now, id, session, &claim, found);
         if let Some(connection) = self.connections.get_mut(&id) {
+            if let Some(known) = self.sessions.get_mut(&session).filter(|_| !found) {
+                let through = point.oldest_unacked.saturating_sub(1);
+                known.lost_told = connection.unconfirmed.map(|token| (token, through));
+            }
             connection.attach = Some(Box::new(PendingAttach { point, welcome, found }));
         }
         self.after(session, After::Attach(link.epoch));
@@ -379,11 +436,11 @@ impl Hub {
                 connection.phase = Phase::Fenced;
             }
             connection.attach = None;
-            connection.gate = Gate::default();
             connection.waiting = Vec::new();
             connection.bounced = Vec::new();
         }
-        self.after(session_id, After::Close(old, CloseCode::TakenOver));
+        self.change_gate(old, |gate| *gate = connection::Gate::default());
+        self.after(session_id, After::Close(old, CloseCode::TakenOver, String::new()));
         let event = Event::TakenOver { session: session_id, old };
         self.after(session_id, After::Output(HubOutput::Event(event)));
     }
@@ -422,6 +479,7 @@ impl Hub {
             from,
             backlog,
             oldest_unacked: if pending.found { 0 } else { pending.point.oldest_unacked },
+            lost_known: session.lost_known,
             welcome: Box::new(welcome),
         };
         self.tell_zone(zone, ToZone::Attach(Box::new(attach)));
@@ -467,6 +525,16 @@ impl Hub {
     }
 }
 
+/// What a resume says of the client's streams.
+fn point_of(resume: &Resume) -> ResumePoint {
+    let position = resume.position.as_ref();
+    let position = position.map(|p| (Leg::from_wire(p.leg), p.seq));
+    ResumePoint {
+        position: position.filter(|_| !resume.cold),
+        oldest_unacked: resume.oldest_unacked.max(1),
+    }
+}
+
 /// Where a member's stream goes on, what earlier legs still owe, and the leg that starts in.
 fn resume_from(
     session: &Session,
@@ -475,6 +543,9 @@ fn resume_from(
     let Some((leg, seq)) = pending.point.position else {
         return (ResumeFrom::Lost(RungReason::Cold), Vec::new(), 0);
     };
+    if session.history == History::RolledBack {
+        return (ResumeFrom::RolledBack(leg), Vec::new(), 0);
+    }
     if leg.stay == session.leg.stay {
         return (ResumeFrom::Position(leg, seq), Vec::new(), leg.to_wire());
     }

@@ -104,12 +104,11 @@ pub enum Answer {
     Zone(ZoneId),
     /// It is done.
     Done,
-    /// A broadcast is on its way to so many sessions; it missed those that were just between two
-    /// places, or whose zone is just being opened again.
+    /// A broadcast is in the streams of so many sessions, and committed there.
     Told {
         /// Sessions that hear it.
         told: usize,
-        /// Sessions that do not.
+        /// Sessions that do not: they ended before they could, or too much waits for them already.
         missed: usize,
     },
     /// The peer answered a call, or did not.
@@ -120,6 +119,8 @@ pub enum Answer {
     Refused(RefusalCode),
     /// No session can be started now.
     Full,
+    /// Too much of this session waits for the store: nothing was done, and it can be asked again.
+    Busy,
     /// Nothing was done with the player, because of this.
     PlayerRefused(Refusal),
 }
@@ -188,6 +189,7 @@ impl Hub {
                 }
                 Answer::Unknown
             }
+            Command::Configure(id, _) if self.is_gate_full(id) => Answer::Busy,
             Command::Configure(id, changes) => match self.sessions.get_mut(&id) {
                 Some(session) => {
                     apply(session, changes);
@@ -196,10 +198,7 @@ impl Hub {
                 }
                 None => Answer::Unknown,
             },
-            Command::Send(id, payload) => {
-                let answer = self.send_message(id, payload);
-                return self.answer_after(id, ticket, answer);
-            }
+            Command::Send(id, payload) => return self.send_message(ticket, id, payload),
             Command::Call(id, payload, deadline) => {
                 return self.open_call(now, id, ticket, payload, deadline);
             }
@@ -215,7 +214,7 @@ impl Hub {
             }
             Command::Say(id, message) => self.say_native(id, message),
             Command::Answer(id, call, message) => self.answer_native(id, call, message),
-            Command::Broadcast(to, payload) => self.broadcast(to, payload),
+            Command::Broadcast(to, payload) => return self.broadcast(ticket, to, payload),
             Command::OpenZone(name) => match self.find_zone(&name, true, None) {
                 Ok(zone) => Answer::Zone(zone),
                 Err(code) => Answer::Refused(code),
@@ -251,7 +250,10 @@ impl Hub {
         if !self.is_banned(now, player) {
             return;
         }
-        for session in self.sessions_of(player) {
+        // Sessions of accounts that were opened with the banned key are not listed under its player.
+        let by_key = self.sessions.iter().filter(|(_, one)| one.credential == player);
+        let by_key: Vec<SessionId> = by_key.map(|(id, _)| *id).collect();
+        for session in self.sessions_of(player).into_iter().chain(by_key) {
             hit(Mark::Banned);
             self.end(now, session, EndCause::Banned);
         }
@@ -269,7 +271,10 @@ impl Hub {
         payload: Bytes,
         deadline: Duration,
     ) {
-        let refusal = too_large(&payload).then_some(Answer::Refused(RefusalCode::BadPayload));
+        let refusal = match too_large(&payload) {
+            true => Some(Answer::Refused(RefusalCode::BadPayload)),
+            false => self.refuses_words(id),
+        };
         let session = self.sessions.get_mut(&id).filter(|_| refusal.is_none());
         let Some(session) = session else {
             let answer = refusal.unwrap_or(Answer::Unknown);
@@ -284,7 +289,8 @@ impl Hub {
             payload,
             deadline_ms: millis_u32(deadline),
         };
-        self.say_anywhere(id, down::Body::Call(body));
+        // It takes messages: that was asked above.
+        let _ = self.say_anywhere(id, down::Body::Call(body), None);
     }
 
     pub(crate) fn calls_due(&mut self, now: Time, id: SessionId) {

@@ -1,33 +1,47 @@
-//! What waits for which commit. Every change of a session is committed once at the end of the input
-//! that made it, and whatever the change lets others see waits here until then. Effects of one
-//! session keep their order.
+//! What waits for which commit. A session that was changed is committed at the end of the input, or with
+//! the next batch while one is at the store; whatever the change lets others see waits in the session's
+//! gate until then. Effects of one session keep their order.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use bytes::Bytes;
 use prost::Message;
 use rejoin_wire::SharedFrame;
-use rejoin_wire::v1::CloseCode;
+use rejoin_wire::v1::{Applied, CloseCode, server_frame};
 
-use super::connection::Phase;
+use super::connection::{Claim, Phase};
+use super::own::shared;
 use super::{Answer, Hub, HubOutput};
 use crate::exchange::{Link, ToZone};
+use crate::gate::{Gate, Gated};
 use crate::id::{
     AccountId, ConnectionId, OwnerEpoch, PlayerId, Revision, SessionEpoch, SessionId, ZoneId,
 };
-use crate::scope::{Batch, Change, ScopeId};
-use crate::session::{Session, row};
+use crate::scope::{Batch, Change, History, Opened, RESTORED, ScopeId};
+use crate::session::{Place, Session, row};
 use crate::time::{Time, WallTime};
 
-/// Something that must not be seen before a session's change is committed.
+/// Hellos that wait for the commit of one player's ban; more are told to come again.
+const WAITING_MAX: usize = 4_096;
+/// Inputs of one session that may wait for the store. A session that has so many takes no numbered frame
+/// of its client (they wait, at most a window of them), no command and no other connection.
+const INPUTS_MAX: usize = 1_024;
+
+/// Something that must not be seen before a session's change is committed. Its variants are the hub's.
+#[derive(Debug)]
+pub struct AfterCommit(pub(crate) After);
+
+/// What an [`AfterCommit`] is.
 #[derive(Debug)]
 pub(crate) enum After {
     /// Give this out.
     Output(HubOutput),
     /// Say this, if the link still is the session's.
     Frame(Link, SharedFrame),
+    /// Acknowledge the client's stream up to this number, and with it frames of so many bytes.
+    Applied { link: Link, seq: u64, bytes: usize },
     /// Say the last word.
-    Close(ConnectionId, CloseCode),
+    Close(ConnectionId, CloseCode, String),
     /// Refuse a hello.
     Refuse(ConnectionId, CloseCode, &'static str),
     /// Give the connection of this epoch its place.
@@ -38,6 +52,8 @@ pub(crate) enum After {
     Admit(u32),
     /// Tell a zone.
     Zone(ZoneId, ToZone),
+    /// The message of this command is in the session's stream.
+    Heard(u64),
     /// Ask the directory what it has not been asked yet.
     Seats,
     /// A session of an account that is being deleted cannot be returned to any more.
@@ -47,10 +63,14 @@ pub(crate) enum After {
 /// What waits for a player's commit.
 #[derive(Debug)]
 pub(crate) enum AfterPlayer {
-    /// Go on with the login of this connection.
-    Decide(ConnectionId),
+    /// Nothing.
+    Nothing,
     /// End the player's sessions if it is banned, and answer the command that said so.
-    Banned { ticket: u64 },
+    Banned {
+        ticket: u64,
+        /// Connections whose hellos are decided about then.
+        waiting: Vec<ConnectionId>,
+    },
     /// Nothing is kept of the player any more, or only a ban.
     Forgotten { ticket: Option<u64> },
 }
@@ -64,6 +84,9 @@ pub(crate) struct PlayerRow {
     pub banned_until_ms: Option<u64>,
     #[prost(string, tag = "3")]
     pub ban_reason: String,
+    /// When a guest came in last. Not in rows of before that was kept.
+    #[prost(uint64, optional, tag = "4")]
+    pub seen_ms: Option<u64>,
 }
 
 /// The row of the hub's scope.
@@ -75,6 +98,9 @@ pub(crate) struct HubRow {
     /// The highest wall time seen, so that it never runs backwards.
     #[prost(uint64, tag = "2")]
     pub wall_ms: u64,
+    /// What guest secrets are made and checked with. Not in rows of before there was one.
+    #[prost(bytes = "bytes", tag = "3")]
+    pub guest_key: Bytes,
 }
 
 pub(crate) const PLAYER_ROW: &[u8] = b"player";
@@ -83,24 +109,52 @@ pub(crate) const HUB_ROW: &[u8] = b"hub";
 /// All commits on their way and what waits for them.
 #[derive(Debug, Default)]
 pub(crate) struct Commits {
-    dirty: BTreeSet<SessionId>,
-    effects: BTreeMap<SessionId, Vec<After>>,
-    held: BTreeMap<SessionId, VecDeque<(Revision, Vec<After>)>>,
+    /// Sessions whose gates have to be looked at before the input is over.
+    stirred: BTreeSet<SessionId>,
+    /// Effects of sessions that there are not: they wait for nothing.
+    free: Vec<(SessionId, After)>,
+    /// Gates of sessions that are gone, until their scopes are.
+    closing: BTreeMap<SessionId, Gate<AfterCommit>>,
+    /// Sessions with a batch at the store.
+    in_flight: BTreeSet<SessionId>,
     players: BTreeMap<PlayerId, VecDeque<(Revision, AfterPlayer)>>,
     pub owner: OwnerEpoch,
     revision: Revision,
+    /// Messages from outside the game so far.
+    pub words: u64,
     /// The next session id.
     pub next_id: u64,
     /// Ids below this are ours to give.
     id_bound: u64,
     /// Bounds on their way to the store.
     pending_bounds: VecDeque<(Revision, u64)>,
+    /// Whether ids above the bound may have been given out before a backup was restored.
+    history: History,
+}
+
+/// Ids that are passed over after a restore: more than were given out since any backup.
+const IDS_LOST: u64 = 1 << 32;
+
+impl Gated for AfterCommit {
+    fn submit(batch: Batch) -> Self {
+        Self(After::Output(HubOutput::Commit(batch)))
+    }
 }
 
 impl Commits {
-    pub(crate) fn new(owner: OwnerEpoch, revision: Revision, id_bound: u64) -> Self {
-        let next_id = id_bound.max(1);
-        Self { owner, revision, next_id, id_bound: next_id, ..Self::default() }
+    pub(crate) fn new(hub: &Opened, id_bound: u64) -> Self {
+        let history = hub.history();
+        let next_id = match history {
+            History::Whole => id_bound.max(1),
+            History::RolledBack => id_bound.saturating_add(IDS_LOST),
+        };
+        let (owner, revision) = (hub.owner, hub.revision);
+        Self { owner, revision, next_id, id_bound: next_id, history, ..Self::default() }
+    }
+
+    /// Sessions and players with a commit under way.
+    pub(crate) fn under_way(&self) -> usize {
+        self.in_flight.len() + self.players.len()
     }
 
     /// Whether session ids can be given out.
@@ -109,97 +163,101 @@ impl Commits {
     }
 }
 
+/// Whether a session in no zone must let its client's frames wait.
+pub(crate) fn takes_no_frames(session: &Session) -> bool {
+    session.place == Place::Nowhere && session.gate.waiting() >= INPUTS_MAX
+}
+
 impl Hub {
     /// The session differs from its scope.
     pub(crate) fn touch(&mut self, session: SessionId) {
-        self.commits.dirty.insert(session);
+        if let Some(known) = self.sessions.get_mut(&session) {
+            known.gate.touch();
+            self.commits.stirred.insert(session);
+        }
     }
 
     /// Carries something out once all of the session's changes so far are committed.
     pub(crate) fn after(&mut self, session: SessionId, effect: After) {
-        self.commits.effects.entry(session).or_default().push(effect);
+        match self.gate_of(session) {
+            Some(gate) => {
+                gate.after(AfterCommit(effect));
+                self.commits.stirred.insert(session);
+            }
+            None => self.commits.free.push((session, effect)),
+        }
     }
 
     /// Whether all of the session's changes so far are committed.
-    pub(crate) fn is_settled(&self, session: SessionId) -> bool {
-        !self.commits.dirty.contains(&session) && !self.commits.held.contains_key(&session)
+    pub(crate) fn is_settled(&mut self, session: SessionId) -> bool {
+        self.gate_of(session).is_none_or(|gate| gate.is_settled())
     }
 
-    /// Submits what changed; effects that wait for nothing are carried out at once.
+    /// Whether so much of the session waits for the store that it takes nothing more.
+    pub(crate) fn is_gate_full(&self, session: SessionId) -> bool {
+        self.sessions.get(&session).is_some_and(|known| known.gate.waiting() >= INPUTS_MAX)
+    }
+
+    fn gate_of(&mut self, session: SessionId) -> Option<&mut Gate<AfterCommit>> {
+        match self.sessions.get_mut(&session) {
+            Some(known) => Some(&mut known.gate),
+            None => self.commits.closing.get_mut(&session),
+        }
+    }
+
+    /// Submits what changed, and carries out what waits for nothing.
     pub(crate) fn settle_commits(&mut self, now: Time) {
         // Carrying out an effect can change a session again; it does so finitely often.
         loop {
-            let dirty = std::mem::take(&mut self.commits.dirty);
-            let mut effects = std::mem::take(&mut self.commits.effects);
-            if dirty.is_empty() && effects.is_empty() {
-                return;
+            for (session, effect) in std::mem::take(&mut self.commits.free) {
+                self.carry_out(now, session, effect);
             }
-            for session in dirty {
-                let waiting = effects.remove(&session).unwrap_or_default();
-                self.submit_session(session, waiting);
-            }
-            for (session, waiting) in effects {
-                match self.commits.held.get_mut(&session).and_then(VecDeque::back_mut) {
-                    Some((_, last)) => last.extend(waiting),
-                    None => self.carry_out(now, session, waiting),
-                }
+            match self.commits.stirred.pop_first() {
+                Some(session) => self.settle_session(now, session),
+                None if self.commits.free.is_empty() => return,
+                None => {}
             }
         }
     }
 
-    fn submit_session(&mut self, id: SessionId, waiting: Vec<After>) {
-        let Some(session) = self.sessions.get_mut(&id) else { return };
-        session.revision = session.revision.next();
-        let batch = Batch {
-            scope: ScopeId::Session(id),
-            owner: session.owner,
-            revision: session.revision,
-            changes: row::changes(session),
-            delete_scope: false,
-        };
-        self.hold_for(id, batch.revision, waiting);
-        self.push(HubOutput::Commit(batch));
+    fn settle_session(&mut self, now: Time, id: SessionId) {
+        // What these change goes with the next batch.
+        while let Some(AfterCommit(effect)) = self.gate_of(id).and_then(Gate::next_effect) {
+            self.carry_out(now, id, effect);
+        }
+        if let Some(session) = self.sessions.get_mut(&id) {
+            session.gate.end_input();
+            if session.gate.is_due() {
+                let changes = row::changes(session);
+                session.gate.submit(changes);
+            }
+        } else if let Some(gate) = self.commits.closing.get_mut(&id) {
+            gate.end_input();
+        }
+        let Some(gate) = self.gate_of(id) else { return };
+        if gate.has_effects() {
+            self.commits.stirred.insert(id);
+        } else if gate.is_closed() && gate.is_at_rest() {
+            self.commits.closing.remove(&id);
+        }
     }
 
     /// Deletes a session's scope; its last effects wait for that.
-    pub(crate) fn submit_removal(&mut self, id: SessionId, session: &Session, last: Vec<After>) {
-        let mut waiting = self.commits.effects.remove(&id).unwrap_or_default();
-        self.commits.dirty.remove(&id);
-        waiting.extend(last);
-        let batch = Batch {
-            scope: ScopeId::Session(id),
-            owner: session.owner,
-            revision: session.revision.next(),
-            changes: vec![Change::DeletePrefix(Bytes::new())],
-            delete_scope: true,
-        };
-        self.hold_for(id, batch.revision, waiting);
-        self.push(HubOutput::Commit(batch));
-    }
-
-    fn hold_for(&mut self, id: SessionId, revision: Revision, waiting: Vec<After>) {
-        self.commits.held.entry(id).or_default().push_back((revision, waiting));
+    pub(crate) fn submit_removal(
+        &mut self,
+        id: SessionId,
+        mut gate: Gate<AfterCommit>,
+        last: Vec<After>,
+    ) {
+        last.into_iter().for_each(|effect| gate.after(AfterCommit(effect)));
+        gate.close();
+        self.commits.closing.insert(id, gate);
+        self.commits.stirred.insert(id);
     }
 
     pub(crate) fn committed(&mut self, now: Time, scope: ScopeId, revision: Revision) {
         match scope {
-            ScopeId::Session(session) => {
-                while let Some(queue) = self.commits.held.get_mut(&session) {
-                    match queue.front() {
-                        Some((needed, _)) if *needed <= revision => {
-                            let (_, waiting) = queue.pop_front().unwrap_or_default();
-                            if queue.is_empty() {
-                                self.commits.held.remove(&session);
-                            }
-                            self.carry_out(now, session, waiting);
-                        }
-                        Some(_) => break,
-                        None => {
-                            self.commits.held.remove(&session);
-                        }
-                    }
-                }
-            }
+            ScopeId::Session(session) => self.session_committed(now, session, revision),
             ScopeId::Player(player) => self.player_committed(now, player, revision),
             ScopeId::Account(account) => self.account_committed(now, account, revision),
             ScopeId::Hub => {
@@ -215,47 +273,75 @@ impl Hub {
         }
     }
 
-    fn carry_out(&mut self, now: Time, session: SessionId, effects: Vec<After>) {
-        for effect in effects {
-            match effect {
-                After::Output(output) => self.push(output),
-                After::Frame(link, frame) => {
-                    if self.link_of(session) == Some(link) {
-                        self.send_shared(link.connection, frame);
-                    }
+    fn session_committed(&mut self, now: Time, id: SessionId, revision: Revision) {
+        self.commits.in_flight.remove(&id);
+        let was_full = self.sessions.get(&id).is_some_and(|known| takes_no_frames(known));
+        let Some(gate) = self.gate_of(id) else { return };
+        gate.committed(revision);
+        self.commits.stirred.insert(id);
+        if was_full {
+            self.open_gate(now, id);
+        }
+    }
+
+    fn carry_out(&mut self, now: Time, session: SessionId, effect: After) {
+        match effect {
+            After::Output(output) => {
+                if let HubOutput::Commit(Batch { scope: ScopeId::Session(id), .. }) = &output {
+                    self.commits.in_flight.insert(*id);
                 }
-                After::Close(connection, code) => self.close(connection, code, "", 0),
-                After::Refuse(connection, code, text) => self.refuse(connection, code, text),
-                After::Attach(epoch) => self.attach_now(now, session, epoch),
-                After::Welcome(link, frames) => {
-                    if self.link_of(session) != Some(link) {
-                        continue;
-                    }
-                    if let Some(known) = self.connections.get_mut(&link.connection) {
-                        known.phase = Phase::Live { session, epoch: link.epoch };
-                        known.attach = None;
-                    }
-                    for frame in frames {
-                        self.send_shared(link.connection, frame);
-                    }
-                }
-                After::Admit(stay) => self.ask_zone(now, session, stay),
-                After::Zone(zone, message) => self.tell_zone(zone, message),
-                After::Seats => self.ask_seats(now, session),
-                After::Ended(account) => self.forget_account(now, account, 1),
+                self.push(output);
             }
+            After::Frame(link, frame) => self.send_on(session, link, frame),
+            After::Applied { link, seq, bytes } => {
+                if let Some(known) = self.sessions.get_mut(&session) {
+                    known.window.acknowledge(seq, bytes);
+                }
+                let applied = server_frame::Frame::Applied(Applied { seq });
+                self.send_on(session, link, shared(applied));
+            }
+            After::Close(connection, code, text) => self.close(connection, code, &text, 0),
+            After::Refuse(connection, code, text) => self.refuse(connection, code, text),
+            After::Attach(epoch) => self.attach_now(now, session, epoch),
+            After::Welcome(link, frames) => {
+                if self.link_of(session) != Some(link) {
+                    return;
+                }
+                if let Some(known) = self.connections.get_mut(&link.connection) {
+                    known.phase = Phase::Live { session, epoch: link.epoch };
+                    known.attach = None;
+                }
+                for frame in frames {
+                    self.send_shared(link.connection, frame);
+                }
+            }
+            After::Admit(stay) => self.ask_zone(now, session, stay),
+            After::Zone(zone, message) => self.tell_zone(zone, message),
+            After::Heard(ticket) => self.heard(ticket, true),
+            After::Seats => self.ask_seats(now, session),
+            After::Ended(account) => self.forget_account(now, account, 1),
+        }
+    }
+
+    /// Says something on a link, if it still is the session's.
+    fn send_on(&mut self, session: SessionId, link: Link, frame: SharedFrame) {
+        if self.link_of(session) == Some(link) {
+            self.send_shared(link.connection, frame);
         }
     }
 
     /// Commits a player's row, then goes on with what waits for it.
     pub(crate) fn commit_player(&mut self, id: PlayerId, then: AfterPlayer) {
         let player = self.players.entry(id).or_default();
+        let is_guest = player.is_guest();
+        self.guests.count(std::mem::replace(&mut player.is_counted, is_guest), is_guest);
         player.revision = player.revision.next();
         player.owner = player.owner.max(OwnerEpoch(1));
         let row = PlayerRow {
             secret: player.secret.map(|hash| hash.as_bytes().to_vec().into()).unwrap_or_default(),
             banned_until_ms: player.banned_until.map(|until| until.0),
             ban_reason: player.ban_reason.clone(),
+            seen_ms: player.seen.map(|seen| seen.0),
         };
         let (owner, revision) = (player.owner, player.revision);
         let is_forgotten = matches!(then, AfterPlayer::Forgotten { .. });
@@ -273,24 +359,51 @@ impl Hub {
         self.push(HubOutput::Commit(batch));
     }
 
+    /// Whether a ban of this player, or the end of one, is on its way to the store.
+    pub(crate) fn is_ban_coming(&self, player: PlayerId) -> bool {
+        let queue = self.commits.players.get(&player);
+        queue.is_some_and(|queue| {
+            queue.iter().any(|(_, then)| matches!(then, AfterPlayer::Banned { .. }))
+        })
+    }
+
+    /// Decides about this connection once the ban is committed.
+    pub(crate) fn wait_for_ban(&mut self, player: PlayerId, id: ConnectionId, claim: Claim) {
+        let coming = self.commits.players.get_mut(&player).into_iter().flatten().rev();
+        let mut bans = coming.filter_map(|(_, then)| match then {
+            AfterPlayer::Banned { waiting, .. } => Some(waiting),
+            AfterPlayer::Nothing | AfterPlayer::Forgotten { .. } => None,
+        });
+        let Some(waiting) = bans.next().filter(|waiting| waiting.len() < WAITING_MAX) else {
+            return self.refuse(id, CloseCode::NotReady, "a ban is being kept; come again");
+        };
+        waiting.push(id);
+        if let Some(connection) = self.connections.get_mut(&id) {
+            connection.phase = Phase::Verifying(Box::new(claim));
+        }
+    }
+
     fn player_committed(&mut self, now: Time, player: PlayerId, revision: Revision) {
         while let Some(queue) = self.commits.players.get_mut(&player) {
             match queue.front() {
                 Some((needed, _)) if *needed <= revision => {
                     match queue.pop_front().map(|(_, then)| then) {
-                        Some(AfterPlayer::Decide(connection)) => self.decide(now, connection),
                         Some(AfterPlayer::Forgotten { ticket }) => {
+                            if queue.is_empty() {
+                                self.commits.players.remove(&player);
+                            }
                             self.quarantined.remove(&player);
                             ticket.into_iter().for_each(|ticket| self.done(ticket));
                             // What comes after may count its revisions from the start again.
                             return;
                         }
-                        Some(AfterPlayer::Banned { ticket }) => {
+                        Some(AfterPlayer::Banned { ticket, waiting }) => {
                             self.quarantined.remove(&player);
                             self.end_all_of(now, player);
                             self.push(HubOutput::Answer { ticket, answer: Answer::Done });
+                            waiting.into_iter().for_each(|id| self.decide(now, id));
                         }
-                        None => {}
+                        Some(AfterPlayer::Nothing) | None => {}
                     }
                 }
                 Some(_) => return,
@@ -320,15 +433,18 @@ impl Hub {
         let revision = self.commits.revision;
         self.commits.pending_bounds.push_back((revision, bound));
         let WallTime(wall_ms) = self.wall(now);
-        let row = HubRow { id_bound: bound, wall_ms };
+        let guest_key = Bytes::copy_from_slice(self.guests.key());
+        let row = HubRow { id_bound: bound, wall_ms, guest_key };
+        let row = Change::Put(Bytes::from_static(HUB_ROW), Bytes::from(row.encode_to_vec()));
+        let mut changes = vec![row];
+        if std::mem::take(&mut self.commits.history) == History::RolledBack {
+            changes.push(Change::Delete(Bytes::from_static(RESTORED)));
+        }
         self.push(HubOutput::Commit(Batch {
             scope: ScopeId::Hub,
             owner: self.commits.owner,
             revision,
-            changes: vec![Change::Put(
-                Bytes::from_static(HUB_ROW),
-                Bytes::from(row.encode_to_vec()),
-            )],
+            changes,
             delete_scope: false,
         }));
     }

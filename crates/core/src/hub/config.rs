@@ -89,15 +89,18 @@ pub struct HubConfig {
     pub stall: Duration,
     /// Sessions at a time; more are refused `Full`.
     pub sessions_max: usize,
-    /// Guests with a minted secret; more are refused `Full`.
+    /// Guests by secret of whom a row is kept; more are refused `Full`.
     pub guests_max: usize,
+    /// A guest by secret that was not here for so long, by the wall clock, is forgotten. Zero: never.
+    pub guests_unseen: Duration,
     /// Messages of one connection.
     pub messages: Rate,
     /// Bytes of one connection.
     pub bytes: Rate,
     /// What addresses may do.
     pub guard: GuardConfig,
-    /// The largest message, for the Welcome; the decoder holds it.
+    /// The largest message, which the Welcome announces and the decoder enforces. A server does not start
+    /// if its decoder has another number.
     pub message_bytes_max: u32,
     /// Numbered frames a client may have unacknowledged.
     pub window_frames: u32,
@@ -123,8 +126,14 @@ pub struct HubConfig {
     pub retry_after: Duration,
     /// How long a client is told to wait at least when the server goes down.
     pub restart_after: Duration,
-    /// Everybody together is let in about so fast; twice as many at once. Clients that a shutdown
-    /// sent away come back spread out as much. Zero: as they come.
+    /// Commits of sessions and players that may be under way while returns are admitted; half of
+    /// them while logins are. Beyond, they are told to wait. Zero: no bound.
+    pub load_commits_max: usize,
+    /// Inputs that may wait for the hub while returns are admitted; half of them while logins are.
+    /// Zero: no bound.
+    pub load_inputs_max: usize,
+    /// A cap on how fast everybody together is let in; twice as many at once. Zero: none, the load
+    /// alone decides.
     pub returns_per_second: u32,
     /// Session ids that are reserved with one commit.
     pub id_block: u64,
@@ -154,8 +163,9 @@ impl Default for HubConfig {
             stall: Duration::from_millis(1_000),
             sessions_max: 1_000_000,
             guests_max: 1_000_000,
-            messages: Rate { per_second: 60, burst: 120 },
-            bytes: Rate { per_second: 64 << 10, burst: 256 << 10 },
+            guests_unseen: Duration::from_secs(90 * 24 * 3_600),
+            messages: Rate { per_second: 120, burst: 240 },
+            bytes: Rate { per_second: 128 << 10, burst: 512 << 10 },
             guard: GuardConfig::default(),
             message_bytes_max: 64 << 10,
             window_frames: 256,
@@ -170,7 +180,9 @@ impl Default for HubConfig {
             seat_limit: Duration::from_millis(5_000),
             retry_after: Duration::from_millis(250),
             restart_after: Duration::from_millis(1_000),
-            returns_per_second: 1_000,
+            load_commits_max: 16_384,
+            load_inputs_max: 12_288,
+            returns_per_second: 0,
             id_block: 1 << 16,
             kinds: BTreeMap::new(),
         }

@@ -1,10 +1,12 @@
 //! One connection as the hub sees it, and the table that decides which frame may stand in which of
 //! its states. A connection can die at any byte; it never decides anything about its session.
 
+use std::time::Duration;
+
 use bytes::Bytes;
 use rejoin_wire::v1::{ClientFrame, Hello, Up, Welcome, client_frame};
 
-use crate::account::Change;
+use crate::account::{Change, Link};
 use crate::budget::Budget;
 use crate::event::Step;
 use crate::guard::Origin;
@@ -142,8 +144,10 @@ pub(crate) struct Claim {
     pub minted: Option<Secret>,
     /// The key's signature has been verified.
     pub signed: bool,
-    /// The account that it logs in to.
-    pub account: Option<AccountId>,
+    /// The account that it logs in to, and the version of it to which it has proven itself.
+    pub account: Option<(AccountId, u32)>,
+    /// What becomes of its key with that login.
+    pub link: Option<Link>,
     /// What must become of the account before it is let in.
     pub change: Option<Change>,
     /// What is for the game; none: all that came along.
@@ -168,17 +172,18 @@ pub(crate) struct PendingAttach {
 }
 
 /// Why numbered frames must wait; nothing: they need not.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Gate {
     /// The session's new place has not been told of it yet.
     pub moving: bool,
-    /// The zone still has frames of an earlier stay to give back.
-    pub settling: Option<(ZoneId, u32)>,
+    /// Zones that still have frames of an earlier stay to give back. There are several when the session
+    /// has left one and the next refuses it: opened before both are done, frames would be in wrong order.
+    pub settling: Vec<(ZoneId, u32)>,
 }
 
 impl Gate {
-    pub(crate) fn is_open(self) -> bool {
-        self == Self::default()
+    pub(crate) fn is_open(&self) -> bool {
+        !self.moving && self.settling.is_empty()
     }
 }
 
@@ -220,6 +225,8 @@ pub(crate) struct Connection {
     pub phase: Phase,
     pub serializer: Serializer,
     pub is_encrypted: bool,
+    /// Others can send in its name.
+    pub is_spoofable: bool,
     pub origin: Option<Origin>,
     pub opened_at: Time,
     pub nonce: [u8; 32],
@@ -231,8 +238,10 @@ pub(crate) struct Connection {
     pub bytes: Budget,
     /// How far the guard has gone over its budget; nothing while it is at rest.
     pub guard: Option<Step>,
-    /// Since when it has been over its budget.
-    pub above_since: Option<Time>,
+    /// How far it was over its burst when that was last looked at; none while it is at rest.
+    pub above: Option<Duration>,
+    /// It was told that its own budget, and that its address's, makes it wait. Once until it rests.
+    pub is_told: (bool, bool),
     /// Messages and bytes that are not charged to its address yet.
     pub portion: (u32, u32),
     /// The token of its Welcome, until its first frame confirms it.
@@ -255,6 +264,7 @@ impl Connection {
             phase: Phase::AwaitingHello,
             serializer,
             is_encrypted: false,
+            is_spoofable: false,
             origin,
             opened_at: now,
             nonce,
@@ -264,7 +274,8 @@ impl Connection {
             messages: Budget::default(),
             bytes: Budget::default(),
             guard: None,
-            above_since: None,
+            above: None,
+            is_told: (false, false),
             portion: (0, 0),
             unconfirmed: None,
             attach: None,

@@ -11,6 +11,7 @@ use rejoin_wire::v1::{CloseCode, Notice, NoticeCode, Ping, server_frame};
 
 use super::Hub;
 use super::connection::{Connection, Due, Phase};
+use super::zones::ZoneInfo;
 use crate::event::{EndCause, Event};
 use crate::exchange::Hold;
 use crate::id::{ConnectionId, SessionEpoch, SessionId, ZoneId};
@@ -69,6 +70,11 @@ impl Alarms {
         at
     }
 
+    /// Forgets one deadline of a connection.
+    pub(crate) fn cancel(&mut self, at: Time, alarm: Alarm) {
+        self.due.remove(&(at, alarm));
+    }
+
     /// Forgets the deadlines of a connection.
     pub(crate) fn forget(&mut self, id: ConnectionId, due: &Due) {
         let alarms = [
@@ -118,9 +124,16 @@ impl Alarms {
     }
 }
 
+/// How far the wall clock may be set back without being believed.
+const WALL_STEP_MAX: Duration = Duration::from_secs(300);
+
 impl Hub {
-    /// Woken much later than asked for: everything that waited gets all the time since something was
+    /// Nothing was handed in for long although a deadline came: the driver, which hands in something
+    /// whenever one comes, could not run. Everything that waited gets all the time since something was
     /// last heard. A little of that the process may have been there; who is held is given it.
+    ///
+    /// Judged by the gap between two inputs, not by how late a deadline is looked at: a hub that is
+    /// handed one input after the other is overloaded, and its deadlines are what relieves it.
     ///
     /// Returns the instant that counts: time never goes back here, whatever is handed in.
     pub(crate) fn note_time(&mut self, now: Time) -> Time {
@@ -128,9 +141,9 @@ impl Hub {
         let now = now.max(seen_at);
         self.alarms.seen_at = now;
         let Some(next) = self.alarms.next() else { return now };
-        if now.since(next) > self.config.stall {
+        if now.since(next.max(seen_at)) > self.config.stall {
             hit(Mark::Stalled);
-            let late = now.since(seen_at.min(next));
+            let late = now.since(seen_at);
             self.alarms.stalled += late;
             for connection in self.connections.values_mut() {
                 connection.heard_at = connection.heard_at.after(late);
@@ -270,11 +283,10 @@ impl Hub {
             return;
         }
         let Some(session) = self.sessions.get(&id) else { return };
-        let zone = match &session.place {
-            Place::In(zone) => self.zones.get(zone),
-            _ => None,
-        };
-        let running = zone.is_some_and(|zone| zone.match_running);
+        // The hold of a zone that it is still on its way into is the one its client was told.
+        let zone = session.zone().and_then(|zone| self.zones.get(&zone));
+        let is_inside = matches!(session.place, Place::In(_));
+        let running = is_inside && zone.is_some_and(|zone| zone.match_running);
         let hold = zone.map_or(session.hold, |zone| zone.hold);
         let epoch = session.epoch;
         let while_ = match hold {
@@ -293,6 +305,23 @@ impl Hub {
         self.pulse(now);
         if let Some(session) = self.sessions.get_mut(&id) {
             session.presence = Presence::Away(until);
+            session.absence.since = now;
+            session.absence.stood_still = Duration::ZERO;
+        }
+    }
+
+    /// A session that dropped on its way in is held as the members of its zone are from now on.
+    pub(crate) fn hold_inside(&mut self, now: Time, id: SessionId) {
+        let session = self.sessions.get(&id).filter(|session| session.ending.is_none());
+        let is_away = session.is_some_and(|session| matches!(session.presence, Presence::Away(_)));
+        let zone =
+            session.and_then(|session| session.zone()).and_then(|zone| self.zones.get(&zone));
+        let is_until = |zone: &ZoneInfo| matches!(zone.hold, Hold::UntilMatchEnds(_));
+        if is_away
+            && !self.recovering
+            && zone.is_some_and(|zone| zone.match_running && is_until(zone))
+        {
+            self.start_hold(now, id);
         }
     }
 
@@ -320,6 +349,14 @@ impl Hub {
             self.alarms.set(now, until.since(now), Alarm::Hold(id, epoch));
             return self.pulse(now);
         }
+        if let Some(more) = self.barred_more(now, id) {
+            if let Some(session) = self.sessions.get_mut(&id) {
+                session.absence.stood_still += more;
+                session.presence = Presence::Away(Some(now.after(more)));
+            }
+            self.alarms.set(now, more, Alarm::Hold(id, epoch));
+            return self.pulse(now);
+        }
         self.hold_ended(now, id);
     }
 
@@ -336,14 +373,15 @@ impl Hub {
             // Whoever was sent away has all of its hold in the next process.
             return;
         }
-        let waiting: Vec<SessionId> = self
-            .sessions
-            .iter()
-            .filter(|(_, s)| s.place == Place::In(zone) && s.presence == Presence::Away(None))
-            .filter(|(_, s)| s.ending.is_none())
-            .map(|(id, _)| *id)
-            .collect();
-        for session in waiting {
+        for session in self.sessions_in(zone) {
+            let waits = self.sessions.get(&session).is_some_and(|s| {
+                s.place == Place::In(zone)
+                    && s.presence == Presence::Away(None)
+                    && s.ending.is_none()
+            });
+            if !waits {
+                continue;
+            }
             hit(Mark::HoldMatchEnded);
             self.hold_ended(now, session);
         }
@@ -395,9 +433,18 @@ impl Hub {
     }
 
     pub(crate) fn set_wall(&mut self, now: Time, wall: WallTime) {
-        // It never runs backwards: bans and lifetimes must not come back to life.
         let known = self.wall(now);
-        self.wall = (now, wall.max(known));
+        let behind = Duration::from_millis(known.0.saturating_sub(wall.0));
+        if behind <= WALL_STEP_MAX {
+            // A small step back is waited out: what has ended by this clock stays over.
+            self.wall = (now, wall.max(known));
+            return self.sweep_guests(now);
+        }
+        // It was wrong before, or is now. Kept ahead of the real time, it would end every ban at once; set back,
+        // a ban lasts too long at worst.
+        self.wall = (now, wall);
+        self.push(super::HubOutput::Warn(super::Warning::ClockWentBack { by: behind }));
+        self.sweep_guests(now);
     }
 
     /// The wall clock, as far as it is known.

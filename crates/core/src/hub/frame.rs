@@ -9,6 +9,7 @@ use rejoin_wire::v1::{
     client_frame, server_frame,
 };
 
+use super::commit::takes_no_frames;
 use super::connection::{Connection, FrameKind, Phase, Speaker, Stage, Verdict, table};
 use super::deadline::Alarm;
 use super::{Hub, HubOutput};
@@ -17,6 +18,7 @@ use crate::exchange::ToZone;
 use crate::guard::Origin;
 use crate::id::{ConnectionId, Leg, SessionEpoch, SessionId};
 use crate::mark::{Mark, hit};
+use crate::scope::History;
 use crate::session::{Place, Serializer};
 use crate::time::{Time, millis_u32};
 
@@ -50,6 +52,7 @@ impl Hub {
     pub(crate) fn closed(&mut self, now: Time, id: ConnectionId, code: Option<CloseCode>) {
         let Some(connection) = self.connections.remove(&id) else { return };
         self.alarms.forget(id, &connection.due);
+        self.forget_settling(id, &connection.gate.settling);
         if let Some((session, epoch)) = connection.session() {
             self.keep_spent(session, &connection);
             let code = code.unwrap_or(CloseCode::Unspecified);
@@ -84,9 +87,7 @@ impl Hub {
                 return self.violation(now, id, CloseCode::OutOfState, "not now");
             }
         }
-        if !self.charge(now, id, kind, bytes) {
-            return self.sever_flooder(now, id);
-        }
+        self.charge(now, id, kind, bytes);
         self.confirm_token(now, id);
         match frame.frame {
             Some(client_frame::Frame::Hello(hello)) => self.hello(now, id, hello),
@@ -101,64 +102,81 @@ impl Hub {
         }
     }
 
-    /// Charges the budget and delays reading when it is overdrawn. False: it has been overdrawn for
-    /// too long.
-    fn charge(&mut self, now: Time, id: ConnectionId, kind: FrameKind, bytes: usize) -> bool {
+    /// Control frames of the transport: a sign of life that costs what a ping does.
+    pub(crate) fn control(&mut self, now: Time, id: ConnectionId, bytes: usize) {
+        let Some(connection) = self.connections.get_mut(&id) else { return };
+        connection.heard_at = now;
+        if connection.stage() != Stage::Closing {
+            self.charge(now, id, FrameKind::Ping, bytes);
+        }
+    }
+
+    /// Charges the budget, and delays reading when it is overdrawn.
+    pub(crate) fn charge(&mut self, now: Time, id: ConnectionId, kind: FrameKind, bytes: usize) {
         let (messages, rate_bytes) = (self.config.messages, self.config.bytes);
-        let sever_after = self.config.guard.sever_after;
-        let Some(connection) = self.connections.get_mut(&id) else { return true };
+        let lead = self.config.guard.sever_after;
+        let Some(connection) = self.connections.get_mut(&id) else { return };
         let (count, bytes) = kind.cost(bytes);
-        let by_messages = connection.messages.spend(now, count, messages);
-        let by_bytes = connection.bytes.spend(now, bytes, rate_bytes);
-        let wait = by_messages.max(by_bytes);
+        let over_messages = connection.messages.spend(now, count, messages);
+        let over_bytes = connection.bytes.spend(now, bytes, rate_bytes);
+        let over = over_messages.max(over_bytes);
         let spent = (
             connection.messages.quarters(now, messages),
             connection.bytes.quarters(now, rate_bytes),
         );
-        let what = if (by_bytes, spent.1) > (by_messages, spent.0) {
+        let what = if (over_bytes, spent.1) > (over_messages, spent.0) {
             Offence::Bytes
         } else {
             Offence::Messages
         };
-        let step = match (wait, spent.0.max(spent.1)) {
+        let step = match (over, spent.0.max(spent.1)) {
             (Some(_), _) => Some(Step::Throttle),
             (None, 2..) => connection.guard.max(Some(Step::Warn)),
             (None, 1) => connection.guard,
             (None, _) => None,
         };
-        if wait.is_some() && connection.above_since.is_none() && !sever_after.is_zero() {
-            connection.above_since = Some(now);
-            connection.due.above = self.alarms.set(now, sever_after, Alarm::Above(id));
-        }
         // A sender that presses is at the edge whenever it is read again; this one has paused.
-        if wait.is_none() && spent.0.max(spent.1) <= 2 {
-            connection.above_since = None;
+        if over.is_none() && spent.0.max(spent.1) <= 2 && connection.above.take().is_some() {
+            self.alarms.cancel(connection.due.above, Alarm::Above(id));
         }
-        let above = connection.above_since.filter(|_| wait.is_some());
-        let is_too_long = above.is_some_and(|since| now.since(since) >= sever_after);
+        if over.is_some() && connection.above.is_none() && !lead.is_zero() {
+            connection.above = Some(Duration::ZERO);
+            connection.due.above = self.alarms.set(now, lead, Alarm::Above(id));
+        }
         let (portion_messages, portion_bytes) = connection.portion;
         connection.portion = (portion_messages + count, portion_bytes.saturating_add(bytes));
         let before = std::mem::replace(&mut connection.guard, step);
+        let was_told = connection.is_told.0 && step.is_some();
+        connection.is_told.0 = was_told || over.is_some();
         let session = connection.session().map(|(session, _)| session);
-        let wait = wait.max(self.charge_address(now, id));
-        if let Some(wait) = wait.filter(|_| !is_too_long) {
-            hit(Mark::Throttled);
-            self.throttle(id, wait);
+        if let Some(over) = over {
+            self.throttle(id, (over, over.saturating_sub(lead)), !was_told);
         }
+        self.charge_address(now, id);
         if let Some(step) = step.filter(|_| step > before) {
             let event = Event::GuardStep { step, connection: Some(id), session, what };
             self.push(HubOutput::Event(event));
         }
-        !is_too_long
     }
 
-    fn throttle(&mut self, connection: ConnectionId, wait: Duration) {
-        if self.connections.get(&connection).is_some_and(Connection::is_welcomed) {
+    /// Delays reading for a sender that is ahead, and says so the first time since it was at rest.
+    /// Within its lead the sender is not paused: one that is only ever read at its rate looks the
+    /// same whatever it sends, and it must be seen how fast it gets ahead.
+    pub(crate) fn throttle(
+        &mut self,
+        connection: ConnectionId,
+        (over, wait): (Duration, Duration),
+        is_first: bool,
+    ) {
+        hit(Mark::Throttled);
+        if is_first && self.connections.get(&connection).is_some_and(Connection::is_welcomed) {
             let code = NoticeCode::Throttled.into();
-            let notice = Notice { code, text: String::new(), wait_ms: millis_u32(wait) };
+            let notice = Notice { code, text: String::new(), wait_ms: millis_u32(over).max(1) };
             self.send(connection, server_frame::Frame::Notice(notice));
         }
-        self.push(HubOutput::Pause { connection, wait });
+        if !wait.is_zero() {
+            self.push(HubOutput::Pause { connection, wait });
+        }
     }
 
     /// The first frame after a Welcome says that its token is stored.
@@ -167,7 +185,7 @@ impl Hub {
         let Phase::Live { session: id, .. } = connection.phase else { return };
         let Some(token) = connection.unconfirmed.take() else { return };
         if let Some(session) = self.sessions.get_mut(&id)
-            && session.tokens.confirm(token)
+            && session.confirm(token)
         {
             hit(Mark::TokenConfirmed);
             session.confirmed_at = now;
@@ -195,13 +213,16 @@ impl Hub {
 
     fn up(&mut self, now: Time, id: ConnectionId, up: Up) {
         let Some(speaker) = self.speaker(id) else { return };
+        let mut must_wait = false;
         if let Some(session) = self.sessions.get_mut(&speaker.session) {
             session.active_at = now;
             session.received = session.received.wrapping_add(1);
+            must_wait = takes_no_frames(session);
         }
         let limit = self.config.window_frames as usize;
         let Some(connection) = self.connections.get_mut(&id) else { return };
-        if !connection.gate.is_open() {
+        // What came before and waits goes first.
+        if must_wait || !connection.gate.is_open() || !connection.waiting.is_empty() {
             hit(Mark::Waited);
             if connection.waiting.len() + connection.bounced.len() >= limit {
                 return self.violation(now, id, CloseCode::Flooded, "more than the window");
@@ -254,19 +275,20 @@ impl Hub {
             hit(Mark::AckAhead);
             return self.drop_connection(now, id, CloseCode::AckAhead, "a leg that is not yours");
         }
+        if known.history == History::RolledBack && leg.stay == known.leg.stay {
+            // It has heard of the leg that was opened for it: nothing it names from now on is of another.
+            known.set_history(History::Whole);
+            self.touch(session);
+        }
+        let Some(known) = self.sessions.get_mut(&session) else { return };
         if leg.stay == known.leg.stay
             && let Some(zone) = known.zone()
         {
             // Somebody who hears the open leg has everything before it.
-            if !known.outbox.is_empty() {
-                known.outbox_dirty = true;
-            }
             known.outbox.clear();
             return self.tell_zone(zone, ToZone::Ack { session, epoch, leg, seq });
         }
-        if known.outbox.acknowledge(leg, seq) {
-            known.outbox_dirty = true;
-        } else {
+        if !known.outbox.acknowledge(leg, seq) {
             hit(Mark::AckAhead);
             self.drop_connection(now, id, CloseCode::AckAhead, "more than was said");
         }
@@ -302,10 +324,12 @@ impl Hub {
         waiting.append(&mut connection.waiting);
         let mut waiting = waiting.into_iter();
         while let Some(speaker) = self.speaker(link.connection) {
+            let known = self.sessions.get(&session);
+            let must_wait = known.is_some_and(|known| takes_no_frames(known));
             if let Some(connection) = self.connections.get_mut(&link.connection)
-                && !connection.gate.is_open()
+                && (must_wait || !connection.gate.is_open())
             {
-                // A join among them closed it again.
+                // A join among them closed it again, or too much waits for the store.
                 connection.waiting = waiting.collect();
                 return;
             }

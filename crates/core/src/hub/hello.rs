@@ -6,7 +6,6 @@ use rejoin_wire::v1::{
     CloseCode, Hello, KeyProof, Login, Refusal, Resume, hello, login, server_frame,
 };
 
-use super::commit::AfterPlayer;
 use super::config::{AccountPolicy, Admission};
 use super::connection::{Claim, Phase};
 use super::deadline::Alarm;
@@ -15,6 +14,8 @@ use crate::id::{ConnectionId, PlayerId, SessionId};
 use crate::mark::{Mark, hit};
 use crate::secret::Secret;
 use crate::session::Identity;
+use crate::session::token::Presented;
+use crate::text::clip;
 use crate::time::{Time, millis_u32};
 
 impl Hub {
@@ -32,7 +33,11 @@ impl Hub {
         }
         if !self.config.server_names.contains(&hello.server_name) {
             hit(Mark::WrongName);
-            return self.refuse(id, CloseCode::WrongName, "this server has another name");
+            let text = match hello.server_name.as_str() {
+                "" => "the hello has no server_name".to_owned(),
+                name => format!("this server is not called {name:?}"),
+            };
+            return self.refuse(id, CloseCode::WrongName, &text);
         }
         if self.is_rationed(now, id, &hello) {
             return;
@@ -51,16 +56,16 @@ impl Hub {
             }
             Some(login::Identity::Key(proof)) if self.config.keys => {
                 let proof_of = (Purpose::Login, 0, 0, login.fresh, false);
-                self.verify(id, hello, &proof, proof_of);
+                self.verify(now, id, hello, &proof, proof_of);
             }
             Some(login::Identity::Secret(secret)) if self.config.secrets => {
-                let claim = Secret::from_slice(&secret).and_then(|secret| {
-                    let player = PlayerId::of_secret(secret.reveal());
-                    let known = self.players.get(&player)?.secret?;
-                    known.matches(&secret.hash()).then_some(player)
-                });
-                match claim {
-                    Some(player) => {
+                let secret = Secret::from_slice(&secret);
+                let guest = secret.and_then(|secret| Some((self.guest_of(&secret)?, secret)));
+                match guest {
+                    Some((player, secret)) => {
+                        if !self.guest_seen(now, player, Some(secret.hash())) {
+                            return self.refuse_guest(id);
+                        }
                         let claim = claimed(hello, player, Identity::Secret);
                         self.identified(now, id, claim);
                     }
@@ -72,7 +77,10 @@ impl Hub {
                 }
             }
             Some(login::Identity::Mint(_)) if self.config.secrets => {
-                let secret = Secret::mint(&mut self.chance);
+                if let Some(wait) = self.mint_ration(now, id) {
+                    return self.minted_too_often(now, id, wait);
+                }
+                let secret = self.mint_secret();
                 let player = PlayerId::of_secret(secret.reveal());
                 let mut claim = claimed(hello, player, Identity::Secret);
                 claim.minted = Some(secret);
@@ -96,21 +104,16 @@ impl Hub {
     }
 
     fn resume(&mut self, now: Time, id: ConnectionId, hello: Hello, resume: Resume) {
-        let Some(session) = self.sessions.get(&SessionId(resume.session)) else {
-            hit(Mark::SessionUnknown);
-            return self.refuse(id, CloseCode::SessionUnknown, "unknown session or token");
-        };
+        let is_known = self.presented(&resume) != Presented::Unknown;
+        let session = self.sessions.get(&SessionId(resume.session)).filter(|_| is_known);
+        let Some(session) = session else { return self.unknown_or_wrong(now, id) };
         let (player, credential) = (session.player, session.credential);
         match (session.identity, &resume.key) {
             (Identity::Key, Some(proof)) if PlayerId::of_key(&proof.public_key) == credential => {
                 let of = (Purpose::Resume, resume.session, resume.epoch, false, resume.cold);
-                self.verify(id, hello, proof, of);
+                self.verify(now, id, hello, proof, of);
             }
-            (Identity::Key, _) => {
-                hit(Mark::CredentialRefused);
-                self.count_failure(now, id);
-                self.refuse(id, CloseCode::Credential, "this session's player signs its resumes");
-            }
+            (Identity::Key, _) => self.unknown_or_wrong(now, id),
             (identity, _) => {
                 let claim = Claim { credential, ..claimed(hello, player, identity) };
                 self.decide_claim(now, id, claim);
@@ -118,8 +121,29 @@ impl Hub {
         }
     }
 
+    /// A resume that opens nothing. Whether the session, the token or the signature is wrong is not
+    /// said, so that sessions cannot be told apart; each is a failure of its address.
+    pub(crate) fn unknown_or_wrong(&mut self, now: Time, id: ConnectionId) {
+        hit(Mark::SessionUnknown);
+        match self.count_failure(now, id) {
+            None => self.refuse(id, CloseCode::SessionUnknown, "unknown session or token"),
+            Some(wait) => self.failed_too_often(now, id, wait),
+        }
+    }
+
+    /// A login's key or signature does not hold.
+    fn wrong_proof(&mut self, now: Time, id: ConnectionId, purpose: Purpose, text: &str) {
+        if purpose == Purpose::Resume {
+            return self.unknown_or_wrong(now, id);
+        }
+        hit(Mark::CredentialRefused);
+        self.count_failure(now, id);
+        self.refuse(id, CloseCode::Credential, text);
+    }
+
     fn verify(
         &mut self,
+        now: Time,
         id: ConnectionId,
         hello: Hello,
         proof: &KeyProof,
@@ -131,8 +155,8 @@ impl Hub {
             <[u8; 64]>::try_from(&proof.signature[..]),
         );
         let (Ok(public_key), Ok(signature)) = keys else {
-            hit(Mark::CredentialRefused);
-            return self.refuse(id, CloseCode::Credential, "a key is 32 bytes, a signature 64");
+            let text = "a key is 32 bytes, a signature 64";
+            return self.wrong_proof(now, id, purpose, text);
         };
         let text = signed_text(&Proof {
             purpose,
@@ -161,9 +185,11 @@ impl Hub {
             return hit(Mark::StaleIgnored);
         };
         if !good {
-            hit(Mark::CredentialRefused);
-            self.count_failure(now, id);
-            return self.refuse(id, CloseCode::Credential, "the signature does not fit");
+            let purpose = match claim.hello.purpose {
+                Some(hello::Purpose::Resume(_)) => Purpose::Resume,
+                Some(hello::Purpose::Login(_)) | None => Purpose::Login,
+            };
+            return self.wrong_proof(now, id, purpose, "the signature does not fit");
         }
         match claim.hello.purpose.clone() {
             Some(hello::Purpose::Login(_)) => self.identified(now, id, *claim),
@@ -222,22 +248,21 @@ impl Hub {
         }
     }
 
-    /// A minted secret is committed before anything comes of it: it must open the door for ever.
+    /// The game agrees. A guest whose secret was just minted is new, and there may be no room.
     fn known(&mut self, now: Time, id: ConnectionId, claim: Claim) {
-        let Some(secret) = &claim.minted else { return self.decide_claim(now, id, claim) };
-        if self.players.len() >= self.config.guests_max {
-            hit(Mark::Full);
-            return self.refuse(id, CloseCode::Full, "no more guests");
+        if claim.minted.is_some() && self.is_full_of_guests() {
+            return self.refuse_guest(id);
         }
-        let player = claim.credential;
-        self.players.entry(player).or_default().secret = Some(secret.hash());
-        if let Some(connection) = self.connections.get_mut(&id) {
-            connection.phase = Phase::Verifying(Box::new(claim));
-            self.commit_player(player, AfterPlayer::Decide(id));
-        }
+        self.decide_claim(now, id, claim);
     }
 
-    /// A player's row is committed: its login goes on.
+    fn refuse_guest(&mut self, id: ConnectionId) {
+        hit(Mark::Full);
+        let text = format!("no more guests: {} are kept", self.config.guests_max);
+        self.refuse(id, CloseCode::Full, &text);
+    }
+
+    /// What a hello waited for is committed, its account or a ban: it goes on.
     pub(crate) fn decide(&mut self, now: Time, id: ConnectionId) {
         let Some(connection) = self.connections.get_mut(&id) else { return };
         let phase = std::mem::replace(&mut connection.phase, Phase::AwaitingHello);
@@ -284,8 +309,8 @@ impl Hub {
     ) {
         let Some(connection) = self.connections.get_mut(&id) else { return };
         connection.phase = Phase::Closing;
-        let refusal =
-            Refusal { code: code.into(), text: text.to_owned(), retry_after_ms, addresses: vec![] };
+        let text = clip(text.to_owned());
+        let refusal = Refusal { code: code.into(), text, retry_after_ms, addresses: vec![] };
         self.send(id, server_frame::Frame::Refusal(refusal));
         self.push(HubOutput::Close { connection: id, code });
     }
@@ -300,6 +325,7 @@ fn claimed(hello: Hello, player: PlayerId, identity: Identity) -> Claim {
         minted: None,
         signed: false,
         account: None,
+        link: None,
         change: None,
         payload: None,
     }

@@ -22,7 +22,8 @@ impl Hub {
             return self.push(HubOutput::Answer { ticket, answer: Answer::Full });
         };
         let player = config.player.unwrap_or_else(|| PlayerId(self.chance.bytes()));
-        let mut session = self.blank_session(now, player, Identity::Server, self.config.hold);
+        let hold = self.config.hold;
+        let mut session = self.blank_session(now, id, player, Identity::Server, hold);
         session.presence = Presence::Native;
         session.serializer = Serializer::Native;
         apply(&mut session, config.changes);
@@ -85,7 +86,7 @@ impl Hub {
             Some((Place::Nowhere, _)) => return self.enter(id, ticket, name, payload, None),
             Some((Place::Joining(_), _)) => Answer::Refused(RefusalCode::NotMember),
             Some((Place::In(_), _)) if !self.config.kinds.contains_key(&name.kind) => {
-                Answer::Refused(RefusalCode::UnknownZone)
+                Answer::Refused(RefusalCode::UnknownKind)
             }
             Some((Place::In(zone), stay)) => {
                 let (from, target) = (*zone, ZoneId::of(&name.kind, &name.name));

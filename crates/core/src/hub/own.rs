@@ -2,21 +2,25 @@
 //! frames itself. What it says is committed with it before it is shown.
 
 use bytes::Bytes;
+use prost::Message as _;
 use rejoin_wire::SharedFrame;
 use rejoin_wire::v1::{
-    Applied, CloseCode, Down, Join, RefusalCode, Refused, Resync, Rung, RungReason, ServerFrame,
-    Up, down, server_frame, up,
+    CloseCode, Down, Join, RefusalCode, Refused, Resync, Rung, RungReason, ServerFrame, Up, down,
+    server_frame, up,
 };
 
 use super::Hub;
 use super::commit::After;
 use super::connection::{PendingAttach, Phase, Speaker};
+use super::table::Opener;
 use crate::event::EndCause;
 use crate::exchange::{Link, ZoneName};
 use crate::id::{CallId, Leg, SessionId};
 use crate::mark::{Mark, hit};
 use crate::outbox::{Kept, Stretch};
-use crate::session::Place;
+use crate::scope::History;
+use crate::session::{Place, Window};
+use crate::text::clip;
 use crate::time::Time;
 use crate::zone::Delivery;
 
@@ -27,7 +31,7 @@ impl Hub {
         let Some(session) = self.sessions.get_mut(&id) else { return };
         if up.seq <= session.applied {
             hit(Mark::DuplicateUp);
-            return self.tell_applied(id);
+            return self.tell_applied(id, 0);
         }
         if up.seq != session.applied.saturating_add(1) {
             hit(Mark::NumberGap);
@@ -38,7 +42,14 @@ impl Hub {
                 "a number is missing",
             );
         }
+        let bytes = up.encoded_len();
+        let window = (self.config.window_frames, self.config.window_bytes);
+        if !session.window.has_room(up.seq, bytes, window) {
+            let text = "more than the window";
+            return self.violation(now, connection, CloseCode::Flooded, text);
+        }
         session.applied = up.seq;
+        session.window.consume(bytes);
         self.touch(id);
         let refusal = match up.body {
             Some(up::Body::Join(join)) => self.join(id, up.seq, join),
@@ -59,14 +70,14 @@ impl Hub {
         if let Some(code) = refusal {
             self.refuse_up(id, up.seq, code, String::new(), None);
         }
-        self.tell_applied(id);
+        self.tell_applied(id, bytes);
     }
 
     fn join(&mut self, id: SessionId, to: u64, join: Join) -> Option<RefusalCode> {
         let name = ZoneName { kind: join.kind, name: join.name };
-        let player = self.sessions.get(&id).map(|session| session.player);
+        let client = self.opener(id);
         let is_seated = !join.ticket.is_empty();
-        let zone = match self.find_zone(&name, join.create && !is_seated, player) {
+        let zone = match self.find_zone(&name, join.create && !is_seated, client) {
             Ok(zone) => zone,
             Err(code) => {
                 hit(Mark::UnknownZone);
@@ -82,6 +93,13 @@ impl Hub {
         }
     }
 
+    /// The client that a zone opened for this session is charged to.
+    fn opener(&self, id: SessionId) -> Option<Opener> {
+        let session = self.sessions.get(&id)?;
+        let known = session.connection().and_then(|connection| self.connections.get(&connection));
+        Some(Opener { player: session.player, origin: known.and_then(|known| known.origin) })
+    }
+
     /// Says that a frame was consumed and not applied; `leg` when that opens one.
     pub(crate) fn refuse_up(
         &mut self,
@@ -95,6 +113,7 @@ impl Hub {
             return self.tell_native(id, Delivery::Refused(code, text));
         }
         let leg = leg.map_or(0, Leg::to_wire);
+        let text = clip(text);
         self.say_own(id, down::Body::Refused(Refused { to, code: code.into(), text, leg }));
     }
 
@@ -113,7 +132,6 @@ impl Hub {
         session.last += 1;
         let frame = make(session.last);
         let whole = session.outbox.keep(Kept { seq: session.last, frame: frame.clone() }, limits);
-        session.outbox_dirty = true;
         self.touch(id);
         let Some(link) = link else { return };
         // Whoever waits for its place hears it with the rest; the Welcome of others is on its way.
@@ -129,11 +147,14 @@ impl Hub {
         }
     }
 
-    fn tell_applied(&mut self, id: SessionId) {
+    /// Acknowledges what is consumed so far, `bytes` of it just now. A number that comes again while its
+    /// acknowledgement waits adds nothing: it could be repeated without end.
+    fn tell_applied(&mut self, id: SessionId, bytes: usize) {
         let Some(link) = self.link_of(id) else { return };
-        if let Some(session) = self.sessions.get(&id) {
-            let applied = server_frame::Frame::Applied(Applied { seq: session.applied });
-            self.after(id, After::Frame(link, shared(applied)));
+        let Some(session) = self.sessions.get_mut(&id) else { return };
+        let seq = session.applied;
+        if session.window.queue(seq) {
+            self.after(id, After::Applied { link, seq, bytes });
         }
     }
 
@@ -151,17 +172,20 @@ impl Hub {
         }
         let Some(session) = self.sessions.get_mut(&id) else { return };
         let mut welcome = pending.welcome;
-        let expected = pending.point.oldest_unacked.saturating_sub(1);
-        if !pending.found && expected > session.applied {
-            hit(Mark::LostUpstream);
-            welcome.lost_upstream = expected - session.applied;
-            session.applied = expected;
+        let mut is_behind = false;
+        if !pending.found {
+            let (lost, applied) = (&mut session.lost_upstream, &mut session.applied);
+            let oldest = pending.point.oldest_unacked;
+            (welcome.lost_upstream, is_behind) = lost.jump(applied, oldest, session.lost_known);
         }
         welcome.applied = session.applied;
+        session.window = Window::after(session.applied);
         let position = pending.point.position;
-        let rest = position.and_then(|(leg, seq)| session.outbox.after(leg, seq));
+        let is_whole = session.history == History::Whole;
+        let rest = position.filter(|_| is_whole);
+        let rest = rest.and_then(|(leg, seq)| session.outbox.after(leg, seq));
         // Whoever lost something in either direction is told so.
-        let rest = rest.filter(|_| welcome.lost_upstream == 0);
+        let rest = rest.filter(|_| welcome.lost_upstream == 0 && !is_behind);
         let (mut frames, reason, replayed);
         if let (Some((leg, seq)), Some(rest)) = (position, rest) {
             hit(Mark::ReplayedOutside);
@@ -182,6 +206,7 @@ impl Hub {
                     hit(Mark::ResyncedUnknownPosition);
                     RungReason::UnknownPosition
                 }
+                Some(_) if !is_whole => RungReason::RolledBack,
                 Some(_) if std::mem::take(&mut session.zone_lost) => RungReason::ZoneLost,
                 Some(_) => RungReason::Overrun,
             };
@@ -197,6 +222,10 @@ impl Hub {
         frames.insert(0, shared(server_frame::Frame::Welcome(welcome)));
         self.after(id, After::Welcome(link, frames));
         self.returned(now, id, reason, replayed);
+        if let Some(session) = self.sessions.get_mut(&id) {
+            session.zone_lost = false;
+        }
+        self.flush_words(id);
     }
 
     /// Opens a new turn of the own leg with the session's whole state.
@@ -209,7 +238,6 @@ impl Hub {
             let (leg, last) = (session.leg, session.last);
             let stretch = Stretch { leg, from: last, last, kept: Default::default() };
             session.outbox.append(stretch, limits);
-            session.outbox_dirty = true;
             resync.leg = leg.to_wire();
             resync.seq = last;
             resync.snapshot = session.data.clone();
@@ -224,11 +252,10 @@ impl Hub {
         let limits = self.config.outbox;
         let Some(session) = self.sessions.get_mut(&id) else { return Leg::default() };
         session.leg = Leg::first(session.leg.stay.saturating_add(1));
-        session.place = Place::Nowhere;
         session.last = 0;
         session.outbox.append(Stretch::open(session.leg), limits);
-        session.outbox_dirty = true;
         let leg = session.leg;
+        self.set_place(id, Place::Nowhere);
         self.touch(id);
         leg
     }

@@ -14,7 +14,7 @@ use crate::exchange::{Admit, Departed, ToZone, ZoneName};
 use crate::id::{ConnectionId, GameId, Leg, SeatId, SessionEpoch, SessionId, ZoneId};
 use crate::mark::{Mark, hit};
 use crate::seat::Seating;
-use crate::session::{Joining, Place, Presence};
+use crate::session::{Joining, Place, Presence, Window};
 use crate::time::Time;
 use crate::timeline::What;
 use crate::zone::Delivery;
@@ -33,9 +33,9 @@ impl Hub {
         let Some(session) = self.sessions.get_mut(&id) else { return };
         session.leg = Leg::first(session.leg.stay.saturating_add(1));
         let joining = Joining { zone, name, to, payload, poisoned: None, asked: None };
-        session.place = Place::Joining(Box::new(joining));
         let stay = session.leg.stay;
         session.seats.extend(seat.map(|(game, seat)| Seating::shown(game, seat, stay)));
+        self.set_place(id, Place::Joining(Box::new(joining)));
         self.touch(id);
         self.set_gate(id, |gate| gate.moving = true);
         self.after(id, if seat.is_some() { After::Seats } else { After::Admit(stay) });
@@ -93,10 +93,14 @@ impl Hub {
             return hit(Mark::StaleIgnored);
         }
         if let Place::Joining(joining) = &session.place {
-            session.place = Place::In(joining.zone);
+            let zone = joining.zone;
             session.timeline.record(at, What::Joined, 0);
+            self.set_place(id, Place::In(zone));
+            self.note_used(zone);
             self.touch(id);
             self.confirm_seat(id, stay);
+            self.flush_words(id);
+            self.hold_inside(now, id);
         }
     }
 
@@ -127,10 +131,15 @@ impl Hub {
             return self.finish_end(id, Vec::new());
         }
         self.let_seats_go(id);
+        // First, so that the zone is not ended before it has given back what it holds of the client.
+        self.set_gate(id, |gate| {
+            gate.moving = false;
+            gate.settling.push((zone, stay));
+        });
         let leg = self.open_own_leg(id);
-        self.set_gate(id, |gate| *gate = Gate { moving: false, settling: Some((zone, stay)) });
         self.refuse_up(id, to, code, text, Some(leg));
         self.after(id, After::Zone(zone, ToZone::Forget { session: id, stay }));
+        self.flush_words(id);
         self.reattach(id);
     }
 
@@ -145,9 +154,11 @@ impl Hub {
             return self.tell_zone(zone, forget);
         };
         session.applied = departed.applied;
+        session.window = Window::after(departed.applied);
         session.data = departed.data;
         session.avatar = None;
         session.timeline.record(at, What::Parted, departed.cause as u32);
+        self.words_heard(id, departed.heard);
         self.set_awaiting(id, false);
         self.confirm_seat(id, stay);
         self.let_seats_go(id);
@@ -165,7 +176,6 @@ impl Hub {
         let rest = departed.tail.kept.iter().filter(|kept| kept.seq > sent);
         let rest: Vec<_> = rest.map(|kept| kept.frame.clone()).collect();
         session.outbox.append(departed.tail, limits);
-        session.outbox_dirty = true;
         self.touch(id);
         let link = self.link_of(id).filter(|link| link.epoch == departed.epoch);
         // Before the first words of the leg that follows.
@@ -178,13 +188,14 @@ impl Hub {
             None => drop(self.open_own_leg(id)),
         }
         if let Some(link) = link {
-            self.set_gate(id, |gate| gate.settling = Some((zone, stay)));
+            self.set_gate(id, |gate| gate.settling.push((zone, stay)));
             if broken {
                 self.drop_connection(now, link.connection, CloseCode::TooSlow, "overrun");
             }
         } else {
             self.reattach(id);
         }
+        self.flush_words(id);
         self.hold_outside(now, id);
         self.after(id, After::Zone(zone, forget));
     }
@@ -212,12 +223,9 @@ impl Hub {
     }
 
     pub(crate) fn forgotten(&mut self, now: Time, zone: ZoneId, id: SessionId, stay: u32) {
-        self.set_gate(id, |gate| {
-            if gate.settling == Some((zone, stay)) {
-                gate.settling = None;
-            }
-        });
+        self.set_gate(id, |gate| gate.settling.retain(|settling| *settling != (zone, stay)));
         self.open_gate(now, id);
+        self.end_if_unused(zone);
     }
 
     /// The zone knows nothing of a member.
@@ -246,6 +254,7 @@ impl Hub {
         self.set_awaiting(id, false);
         self.let_seats_go(id);
         self.open_own_leg(id);
+        self.flush_words(id);
         if self.sessions.get(&id).is_some_and(|session| session.is_native()) {
             self.tell_native(id, Delivery::Lost);
         }
@@ -331,6 +340,10 @@ impl Hub {
         let connection = session.connection();
         session.presence = Presence::Away(None);
         let player = session.player;
+        let text = match cause {
+            EndCause::Banned => self.ban_text(player),
+            _ => String::new(),
+        };
         self.by_player.remove(&(player, id));
         if let Some(connection) = connection {
             if let Some(known) = self.connections.get_mut(&connection) {
@@ -339,16 +352,17 @@ impl Hub {
                 known.waiting = Vec::new();
                 known.bounced = Vec::new();
             }
-            self.after(id, After::Close(connection, cause.close_code()));
+            self.after(id, After::Close(connection, cause.close_code(), text));
         }
     }
 
     /// Nothing of the session is anywhere else: its scope goes.
     pub(crate) fn finish_end(&mut self, id: SessionId, mut last: Vec<After>) {
+        self.fail_words(id);
         if self.lingers(id, &mut last) {
             return;
         }
-        let Some(session) = self.sessions.remove(&id) else { return };
+        let Some(session) = self.sessions.remove(id) else { return };
         let cause = session.ending.unwrap_or(EndCause::Left);
         if let Some(calls) = &session.calls {
             self.fail_calls(id, Calls::clone(calls));
@@ -359,14 +373,43 @@ impl Hub {
         }
         let event = Event::PlayerLeft { session: id, player: session.player, cause };
         last.push(After::Output(HubOutput::Event(event)));
-        self.submit_removal(id, &session, last);
+        let zone = session.zone();
+        self.submit_removal(id, session.gate, last);
+        if let Some(zone) = zone {
+            self.end_if_unused(zone);
+        }
+    }
+
+    /// Sets where a session is. No other function does: the index of sessions by zone depends on it.
+    pub(crate) fn set_place(&mut self, id: SessionId, place: Place) {
+        if let Some(left) = self.sessions.set_place(id, place) {
+            self.end_if_unused(left);
+        }
     }
 
     pub(crate) fn set_gate(&mut self, id: SessionId, change: impl FnOnce(&mut Gate)) {
-        if let Some(link) = self.link_of(id)
-            && let Some(connection) = self.connections.get_mut(&link.connection)
-        {
-            change(&mut connection.gate);
+        if let Some(link) = self.link_of(id) {
+            self.change_gate(link.connection, change);
+        }
+    }
+
+    /// Changes the gate of a connection. No other function does: the index of connections by zone
+    /// depends on it.
+    pub(crate) fn change_gate(&mut self, id: ConnectionId, change: impl FnOnce(&mut Gate)) {
+        let Some(connection) = self.connections.get_mut(&id) else { return };
+        let before = connection.gate.settling.clone();
+        change(&mut connection.gate);
+        let after = connection.gate.settling.clone();
+        if before != after {
+            self.forget_settling(id, &before);
+            self.settling.extend(after.into_iter().map(|(zone, _)| (zone, id)));
+        }
+    }
+
+    /// A connection that waited for frames from a zone is gone, or waits no more.
+    pub(crate) fn forget_settling(&mut self, id: ConnectionId, settling: &[(ZoneId, u32)]) {
+        for (zone, _) in settling {
+            self.settling.remove(&(*zone, id));
         }
     }
 }

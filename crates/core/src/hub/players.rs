@@ -6,7 +6,7 @@ use std::ops::Bound::{Excluded, Unbounded};
 
 use super::accounts::AfterAccount;
 use super::commit::AfterPlayer;
-use super::{Answer, Hub, HubOutput};
+use super::{Answer, Hub, HubOutput, Player};
 use crate::account::{Account, Change, Holder, Name, Refusal, Role};
 use crate::event::EndCause;
 use crate::id::{AccountId, PlayerId, SessionId};
@@ -85,7 +85,7 @@ impl Hub {
     /// Forgets what is kept of a player beside its account, but for a ban.
     pub(crate) fn forget_guest(&mut self, player: PlayerId) {
         let Some(known) = self.players.get_mut(&player) else { return };
-        known.secret = None;
+        (known.secret, known.seen) = (None, None);
         self.commit_player(player, AfterPlayer::Forgotten { ticket: None });
     }
 
@@ -107,16 +107,16 @@ impl Hub {
         for id in leaving {
             self.change_account(now, id, Change::Retire, AfterAccount::Forget(None));
         }
-        let players: BTreeSet<PlayerId> =
-            self.by_player.iter().map(|(player, _)| *player).collect();
-        for player in players {
+        let sessions = self.sessions.iter().map(|(id, one)| (*id, one.player, one.credential));
+        let sessions: Vec<(SessionId, PlayerId, PlayerId)> = sessions.collect();
+        for (id, player, credential) in sessions {
             let is_locked = self.book.of_player(player).is_some_and(|(_, one)| one.locked);
-            let cause = match self.is_banned(now, player) {
+            let cause = match self.is_banned(now, player) || self.is_banned(now, credential) {
                 true => EndCause::Banned,
                 false if is_locked => EndCause::Locked,
                 false => continue,
             };
-            self.end_player(now, Some(player), cause);
+            self.end(now, id, cause);
         }
     }
 
@@ -126,9 +126,9 @@ impl Hub {
                 return self.add_account(now, ticket, name, role, password);
             }
             PlayerCommand::Ban(whom, until, reason) => {
-                return self.set_ban(&whom, ticket, Some((until, reason)));
+                return self.set_ban(now, &whom, ticket, Some((until, reason)));
             }
-            PlayerCommand::Unban(whom) => return self.set_ban(&whom, ticket, None),
+            PlayerCommand::Unban(whom) => return self.set_ban(now, &whom, ticket, None),
             PlayerCommand::Delete(whom) => match self.account_of(&whom) {
                 Err(Refusal::Guest) => return self.delete_guest(now, &whom, ticket),
                 // The next start ends its sessions and deletes it.
@@ -173,16 +173,20 @@ impl Hub {
         self.change_account(now, id, change, AfterAccount::Answer(ticket));
     }
 
-    fn set_ban(&mut self, whom: &Whom, ticket: u64, ban: Option<(WallTime, String)>) {
+    fn set_ban(&mut self, now: Time, whom: &Whom, ticket: u64, ban: Option<(WallTime, String)>) {
         let Some(player) = self.player_of(whom) else {
             return self.not_done(ticket, Refusal::Unknown);
         };
+        if ban.as_ref().is_some_and(|(until, _)| *until <= self.wall(now)) {
+            // Whoever orders it goes by another clock. It would keep nobody out.
+            return self.not_done(ticket, Refusal::BanOver);
+        }
         let known = self.players.entry(player).or_default();
         (known.banned_until, known.ban_reason) = match ban {
             Some((until, reason)) => (Some(until), reason),
             None => (None, String::new()),
         };
-        self.commit_player(player, AfterPlayer::Banned { ticket });
+        self.commit_player(player, AfterPlayer::Banned { ticket, waiting: Vec::new() });
     }
 
     fn delete_guest(&mut self, now: Time, whom: &Whom, ticket: u64) {
@@ -237,7 +241,7 @@ impl Hub {
             player,
             account,
             ban,
-            has_secret: known.is_some_and(|known| known.secret.is_some()),
+            has_secret: known.is_some_and(Player::is_guest),
             damaged: self.quarantined.contains(&player),
             sessions: self.sessions_of(player),
         })

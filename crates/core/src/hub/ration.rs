@@ -1,6 +1,7 @@
-//! Rations at the hub: what an address and a player may do beyond one connection, and how fast
-//! everybody together is let in. Resumes go before logins: they are cheap, and their holds run.
-//! Who is told to wait does not lose its session by that.
+//! Rations at the hub: what an address and a player may do beyond one connection, and when everybody
+//! together must wait. Returns are admitted by the load: while the commits under way and the inputs
+//! that wait are below their bounds, no valid return is told to wait. Logins leave half of that to
+//! returns, whose holds run. A session whose player is told to wait is held for that much longer.
 
 use std::time::Duration;
 
@@ -9,7 +10,7 @@ use rejoin_wire::v1::{CloseCode, Hello, Resume, hello};
 use super::connection::{Connection, Phase};
 use super::deadline::Alarm;
 use super::{Hub, HubOutput};
-use crate::budget::{Budget, Rate};
+use crate::budget::{Budget, Quota, Rate};
 use crate::event::{Event, Offence, Step};
 use crate::guard::{Addresses, Rest};
 use crate::id::{ConnectionId, SessionId};
@@ -19,20 +20,46 @@ use crate::session::Presence;
 use crate::session::token::Presented;
 use crate::time::{Time, micros, millis_u32};
 
+/// How much work is before a hub.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct HubLoad {
+    /// Sessions and players with a commit under way.
+    pub commits: usize,
+    /// Inputs that wait for the hub.
+    pub inputs: usize,
+}
+
 /// What the hub knows of an address.
 #[derive(Default)]
 pub(crate) struct Conduct {
     logins: Budget,
-    resumes: Budget,
     failures: Budget,
     violations: Budget,
+    pub(super) mints: Budget,
     messages: Budget,
     bytes: Budget,
+    /// From when until when nobody is let in from there. Remembered for as long as the violations
+    /// that led to it.
+    barred: (Time, Time),
+}
+
+impl Conduct {
+    /// Nobody is let in for so long. A bar that follows another without a gap is one with it.
+    fn bar(&mut self, now: Time, wait: Duration) {
+        let (from, until) = self.barred;
+        let from = if until >= now { from } else { now };
+        self.barred = (from, until.max(now.after(wait)));
+    }
+
+    /// How long nobody was let in between these two instants.
+    fn barred_between(&self, from: Time, to: Time) -> Duration {
+        self.barred.1.min(to).since(self.barred.0.max(from))
+    }
 }
 
 impl Rest for Conduct {
     fn is_at_rest(&self, now: Time) -> bool {
-        let budgets = [self.logins, self.resumes, self.failures, self.violations];
+        let budgets = [self.logins, self.failures, self.violations, self.mints];
         let streams = [self.messages, self.bytes];
         budgets.iter().chain(&streams).all(|budget| budget.is_full(now))
     }
@@ -49,16 +76,18 @@ pub struct Spent {
 /// The rations of everybody.
 pub(crate) struct Rations {
     addresses: Addresses<Conduct>,
-    /// How fast everybody together is let in.
+    /// How fast everybody together is let in, where that is capped.
     arrivals: Budget,
-    /// Who was told to come later since the last calm.
+    /// How many were told to come later since the load was last low.
     turned_away: u32,
+    /// Inputs that wait for the hub, as its driver counts them.
+    waiting_inputs: usize,
 }
 
 impl Rations {
     pub(crate) fn new(addresses_max: usize) -> Self {
         let addresses = Addresses::new(addresses_max);
-        Self { addresses, arrivals: Budget::default(), turned_away: 0 }
+        Self { addresses, arrivals: Budget::default(), turned_away: 0, waiting_inputs: 0 }
     }
 }
 
@@ -71,65 +100,127 @@ const SPREAD_MAX: Duration = Duration::from_secs(30);
 
 impl Hub {
     /// Whether a hello may be looked at now. If not, it has been answered.
+    ///
+    /// A resume's token is looked up first. One that opens nothing spends no pace that others share:
+    /// it is answered, and counted against its address, in [`Hub::unknown_or_wrong`].
     pub(crate) fn is_rationed(&mut self, now: Time, id: ConnectionId, hello: &Hello) -> bool {
-        let resume = match &hello.purpose {
-            Some(hello::Purpose::Resume(resume)) => Some(resume),
-            _ => None,
-        };
-        let refused = self.address_ration(now, id, resume.is_some());
-        if let Some((what, wait)) = refused {
+        match &hello.purpose {
+            Some(hello::Purpose::Resume(resume)) => {
+                matches!(self.presented(resume), Presented::Valid(_))
+                    && self.is_return_deferred(now, id, resume)
+            }
+            _ => self.is_login_deferred(now, id),
+        }
+    }
+
+    /// What the token of a resume is to the session that it names.
+    pub(crate) fn presented(&self, resume: &Resume) -> Presented {
+        let session = self.sessions.get(&SessionId(resume.session));
+        let session = session.filter(|session| session.ending.is_none());
+        let token = Secret::from_slice(&resume.token);
+        token.zip(session).map_or(Presented::Unknown, |(token, known)| known.tokens.present(&token))
+    }
+
+    fn is_return_deferred(&mut self, now: Time, id: ConnectionId, resume: &Resume) -> bool {
+        let Err(wait) = self.arrive(now, true) else { return false };
+        hit(Mark::Paced);
+        self.count_deferred();
+        self.send_away(now, id, Some(resume), CloseCode::NotReady, wait);
+        true
+    }
+
+    fn is_login_deferred(&mut self, now: Time, id: ConnectionId) -> bool {
+        if let Some((what, wait)) = self.login_ration(now, id) {
             hit(match what {
-                Offence::Resumes => Mark::ResumesRationed,
                 Offence::Failures => Mark::FailuresRationed,
                 _ => Mark::LoginsRationed,
             });
             self.tell_step(id, None, what);
-            self.send_away(now, id, resume, CloseCode::Flooded, wait);
+            self.send_away(now, id, None, CloseCode::Flooded, wait);
             return true;
         }
-        if let Err(wait) = self.arrive(now, resume.is_some()) {
+        if let Err(wait) = self.arrive(now, false) {
             hit(Mark::Paced);
-            self.send_away(now, id, resume, CloseCode::NotReady, wait);
+            self.send_away(now, id, None, CloseCode::NotReady, wait);
             return true;
         }
         false
     }
 
-    fn address_ration(
-        &mut self,
-        now: Time,
-        id: ConnectionId,
-        is_resume: bool,
-    ) -> Option<(Offence, Duration)> {
+    fn login_ration(&mut self, now: Time, id: ConnectionId) -> Option<(Offence, Duration)> {
         let guard = self.config.guard;
         let origin = self.connections.get(&id)?.origin?;
-        let (conduct, _) = self.rations.addresses.record(now, origin);
-        if let Some(wait) = conduct.failures.used_up(now, guard.address_failures)
-            && !is_resume
-        {
-            return Some((Offence::Failures, wait));
+        // All are asked before one is charged: what one refuses costs its neighbours nothing.
+        for (network, times) in origin.networks() {
+            let Some(conduct) = self.rations.addresses.look(network) else { continue };
+            let failures = guard.address_failures.times(times);
+            if let Some(wait) = conduct.failures.used_up(now, failures) {
+                return Some((Offence::Failures, wait));
+            }
+            let mut logins = conduct.logins;
+            if let Err(wait) = logins.try_spend(now, 1, guard.address_logins.times(times), 0) {
+                return Some((Offence::Logins, wait));
+            }
         }
-        let (budget, rate, what) = match is_resume {
-            true => (&mut conduct.resumes, guard.address_resumes, Offence::Resumes),
-            false => (&mut conduct.logins, guard.address_logins, Offence::Logins),
-        };
-        budget.try_spend(now, 1, rate, 0).err().map(|wait| (what, wait))
+        for (network, times) in origin.networks() {
+            let (conduct, _) = self.rations.addresses.record(now, network);
+            conduct.logins.spend(now, 1, guard.address_logins.times(times));
+        }
+        None
     }
 
-    /// Everybody together comes in at a pace; logins leave half of it to those who come back.
+    /// Inputs that wait for the hub, as its driver saw them last.
+    pub(crate) fn set_waiting(&mut self, inputs: usize) {
+        self.rations.waiting_inputs = inputs;
+    }
+
+    /// What the hub has before it: commits of sessions and players under way, and waiting inputs.
+    #[must_use]
+    pub fn load(&self) -> HubLoad {
+        HubLoad { commits: self.commits.under_way(), inputs: self.rations.waiting_inputs }
+    }
+
+    /// Whether the load is below a share of the bound: 1 is all of it, 2 half.
+    fn is_load_below(&self, share: usize) -> bool {
+        let HubLoad { commits, inputs } = self.load();
+        let fits = |amount: usize, most: usize| most == 0 || amount < most.div_ceil(share);
+        fits(commits, self.config.load_commits_max) && fits(inputs, self.config.load_inputs_max)
+    }
+
+    /// Whether somebody may come in now. Returns are admitted below the bound of the load, logins
+    /// below half of it: returns go first, because their holds run.
     fn arrive(&mut self, now: Time, is_resume: bool) -> Result<(), Duration> {
         let pace = self.config.returns_per_second;
         let rate = Rate { per_second: pace, burst: pace.saturating_mul(2) };
         let reserve = if is_resume { 0 } else { pace };
-        if self.rations.arrivals.is_full(now) {
+        if self.is_load_below(4) && self.rations.arrivals.is_full(now) {
             self.rations.turned_away = 0;
         }
-        self.rations.arrivals.try_spend(now, 1, rate, reserve).map_err(|wait| {
+        let by_load = if self.is_load_below(if is_resume { 1 } else { 2 }) {
+            Ok(())
+        } else {
+            Err(self.config.retry_after)
+        };
+        let admitted =
+            by_load.and_then(|()| self.rations.arrivals.try_spend(now, 1, rate, reserve));
+        admitted.map_err(|wait| {
             self.rations.turned_away = self.rations.turned_away.saturating_add(1);
-            let all = Duration::from_secs(1) * self.rations.turned_away / pace.max(1);
+            let at_once = u32::try_from(self.config.load_commits_max).unwrap_or(u32::MAX);
+            let per_second = if pace == 0 { at_once } else { pace };
+            let all = Duration::from_secs(1) * self.rations.turned_away / per_second.max(1);
             let spread = all.max(self.config.retry_after).min(SPREAD_MAX);
             wait + Duration::from_micros(self.chance.below(micros(spread)))
         })
+    }
+
+    /// A return with a valid token is told to wait. That this happens below the bound of the load
+    /// is counted apart: it means that something else than the load made it wait.
+    fn count_deferred(&mut self) {
+        let is_below = self.is_load_below(1);
+        let load = self.load();
+        self.counts.returns_deferred_total += 1;
+        self.counts.returns_deferred_below_bound_total += u64::from(is_below);
+        self.counts.deferred_at = load;
     }
 
     /// Refuses a hello for now. A session whose token it shows is held so much longer: its player is
@@ -152,14 +243,11 @@ impl Hub {
     fn hold_longer(&mut self, now: Time, resume: &Resume, wait: Duration) {
         let id = SessionId(resume.session);
         let hold = Duration::from_millis(u64::from(self.hold_ms(id)));
-        let (Some(token), Some(session)) =
-            (Secret::from_slice(&resume.token), self.sessions.get_mut(&id))
-        else {
+        if !matches!(self.presented(resume), Presented::Valid(_)) {
             return;
-        };
-        if let Presence::Away(Some(until)) = session.presence
-            && matches!(session.tokens.present(&token), Presented::Valid(_))
-        {
+        }
+        let Some(session) = self.sessions.get_mut(&id) else { return };
+        if let Presence::Away(Some(until)) = session.presence {
             // What is left of the hold stands still for as long as the player was told to wait. It
             // is never more than a whole hold from then, however often this happens.
             let rest = until.since(now).min(hold);
@@ -169,19 +257,60 @@ impl Hub {
 
     /// A player that has proven itself comes back: how often may it do that? If not now, the wait.
     pub(crate) fn return_ration(&mut self, now: Time, id: SessionId) -> Option<Duration> {
-        let rate = self.config.guard.address_resumes;
+        let rate = self.config.guard.session_resumes;
         let session = self.sessions.get_mut(&id)?;
         session.spent.resumes.try_spend(now, 1, rate, 0).err()
     }
 
-    /// A login or resume proved wrong; the wait if that had happened too often before.
+    /// Counts one against a quota that addresses have, if none of the networks of a connection has
+    /// used it up; otherwise the wait.
+    pub(crate) fn spend_quota(
+        &mut self,
+        now: Time,
+        id: ConnectionId,
+        quota: Quota,
+        budget: impl Fn(&mut Conduct) -> &mut Budget,
+    ) -> Option<Duration> {
+        let origin = self.connections.get(&id)?.origin?;
+        for (network, times) in origin.networks() {
+            let (conduct, _) = self.rations.addresses.record(now, network);
+            let wait = budget(conduct).used_up(now, quota.times(times));
+            if wait.is_some() {
+                return wait;
+            }
+        }
+        for (network, times) in origin.networks() {
+            let (conduct, _) = self.rations.addresses.record(now, network);
+            budget(conduct).count(now, quota.times(times));
+        }
+        None
+    }
+
+    /// An address has had its share of new guests.
+    pub(crate) fn minted_too_often(&mut self, now: Time, id: ConnectionId, wait: Duration) {
+        hit(Mark::LoginsRationed);
+        self.tell_step(id, None, Offence::Logins);
+        self.send_away(now, id, None, CloseCode::Flooded, wait);
+    }
+
+    /// A login or resume proved wrong; the wait if that had happened too often before. One that is told
+    /// to wait learned nothing and is not counted: honest clients whose sessions have ended ask again
+    /// after the wait, and would push each other's answer away for ever.
     pub(crate) fn count_failure(&mut self, now: Time, id: ConnectionId) -> Option<Duration> {
         let quota = self.config.guard.address_failures;
         let origin = self.connections.get(&id)?.origin?;
-        let (conduct, _) = self.rations.addresses.record(now, origin);
-        let before = conduct.failures.used_up(now, quota);
-        conduct.failures.count(now, quota);
-        before
+        let looked = origin.networks().map(|(network, times)| {
+            let conduct = self.rations.addresses.look(network)?;
+            conduct.failures.used_up(now, quota.times(times))
+        });
+        let wait = looked.max().flatten();
+        if wait.is_none() {
+            for (network, times) in origin.networks() {
+                let (conduct, _) = self.rations.addresses.record(now, network);
+                conduct.failures.count(now, quota.times(times));
+            }
+        }
+        wait
     }
 
     /// Wrong once more, and not told so any more. Whoever has a valid token still comes in: one who
@@ -195,27 +324,51 @@ impl Hub {
     /// A connection broke the rules; an address where that happens often is shut out for a while.
     pub(crate) fn count_violation(&mut self, now: Time, id: ConnectionId) {
         let quota = self.config.guard.address_violations;
-        let Some(origin) = self.connections.get(&id).and_then(|known| known.origin) else { return };
-        let (conduct, _) = self.rations.addresses.record(now, origin);
-        if let Some(wait) = conduct.violations.count(now, quota) {
-            hit(Mark::Barred);
-            self.push(HubOutput::Bar { origin, wait });
+        let known = self.connections.get(&id).filter(|known| !known.is_spoofable);
+        let Some(origin) = known.and_then(|known| known.origin) else { return };
+        for (network, times) in origin.networks() {
+            let (conduct, is_own) = self.rations.addresses.record(now, network);
+            // The record that strangers share is never barred: one of them would bar them all.
+            if is_own && let Some(wait) = conduct.violations.count(now, quota.times(times)) {
+                hit(Mark::Barred);
+                conduct.bar(now, wait);
+                self.push(HubOutput::Bar { origin: network, wait });
+            }
         }
     }
 
+    /// How much longer a hold must run because its player could not come in: while the address that
+    /// it was last seen at is barred, it stands still. Never for longer than violations are counted.
+    pub(crate) fn barred_more(&self, now: Time, id: SessionId) -> Option<Duration> {
+        let absence = self.sessions.get(&id)?.absence;
+        let networks = absence.seen_from?.networks();
+        let conducts = networks.filter_map(|(network, _)| self.rations.addresses.known(network));
+        let barred = conducts.map(|conduct| conduct.barred_between(absence.since, now)).max()?;
+        let most = self.config.guard.address_violations.within;
+        barred.min(most).checked_sub(absence.stood_still).filter(|more| !more.is_zero())
+    }
+
     /// Charges what a connection has sent to its address, once it is a portion.
-    pub(crate) fn charge_address(&mut self, now: Time, id: ConnectionId) -> Option<Duration> {
-        let connection = self.connections.get_mut(&id)?;
+    pub(crate) fn charge_address(&mut self, now: Time, id: ConnectionId) {
+        let Some(connection) = self.connections.get_mut(&id) else { return };
         let (messages, bytes) = connection.portion;
         if messages < PORTION_MESSAGES && bytes < PORTION_BYTES {
-            return None;
+            return;
         }
         connection.portion = (0, 0);
         let guard = &self.config.guard;
-        let (conduct, _) = self.rations.addresses.record(now, connection.origin?);
-        let by_messages = conduct.messages.spend(now, messages, guard.address_messages);
-        let by_bytes = conduct.bytes.spend(now, bytes, guard.address_bytes);
-        by_messages.max(by_bytes)
+        let Some(origin) = connection.origin else { return };
+        let mut wait = None;
+        for (network, times) in origin.networks() {
+            let (conduct, _) = self.rations.addresses.record(now, network);
+            let rate = guard.address_messages.times(times);
+            wait = wait.max(conduct.messages.spend(now, messages, rate));
+            wait = wait.max(conduct.bytes.spend(now, bytes, guard.address_bytes.times(times)));
+        }
+        let was_told = std::mem::replace(&mut connection.is_told.1, wait.is_some());
+        if let Some(wait) = wait {
+            self.throttle(id, (wait, wait), !was_told);
+        }
     }
 
     /// A session's player returns more often than it may.
@@ -227,6 +380,7 @@ impl Hub {
         wait: Duration,
     ) {
         hit(Mark::ResumesRationed);
+        self.count_deferred();
         self.tell_step(id, Some(SessionId(resume.session)), Offence::Resumes);
         self.send_away(now, id, Some(resume), CloseCode::Flooded, wait);
     }
@@ -251,27 +405,30 @@ impl Hub {
         }
     }
 
-    /// A connection was over its budget so long ago; is it still? It may not have been read since: a
-    /// flood can put it far into debt before it is slowed down.
+    /// A connection has been over its burst since the last look, or since it began to be. One that is
+    /// only a little faster than it may be is delayed for as long as it likes; one that got ahead by
+    /// half of that time or more, at one and a half times its rate, is a flood.
     pub(crate) fn above_due(&mut self, now: Time, id: ConnectionId) {
         let sever_after = self.config.guard.sever_after;
         let (messages, bytes) = (self.config.messages, self.config.bytes);
         let Some(known) = self.connections.get_mut(&id) else { return };
-        let Some(since) = known.above_since else { return };
-        let rest = sever_after.saturating_sub(now.since(since));
+        let Some(before) = known.above else { return };
+        if matches!(known.phase, Phase::Fenced | Phase::Closing) {
+            return;
+        }
+        let over = known.messages.over(now, messages).max(known.bytes.over(now, bytes));
         let spent = known.messages.quarters(now, messages).max(known.bytes.quarters(now, bytes));
-        if !rest.is_zero() {
-            known.due.above = self.alarms.set(now, rest, Alarm::Above(id));
-        } else if spent <= 2 {
-            known.above_since = None;
-        } else if spent < 4 {
-            // At the edge, just before it is read again: its next frame decides.
-        } else if !matches!(known.phase, Phase::Fenced | Phase::Closing) {
+        if over.saturating_sub(before) >= sever_after / 2 {
             self.sever_flooder(now, id);
+        } else if spent <= 2 {
+            known.above = None;
+        } else {
+            known.above = Some(over);
+            known.due.above = self.alarms.set(now, sever_after, Alarm::Above(id));
         }
     }
 
-    /// The guard closes a connection that did not rest in time.
+    /// The guard closes a connection that floods.
     pub(crate) fn sever_flooder(&mut self, now: Time, id: ConnectionId) {
         hit(Mark::Severed);
         let Some(known) = self.connections.get(&id) else { return };
@@ -282,7 +439,7 @@ impl Hub {
         let wait = rest.min(burst(messages).max(burst(bytes))).max(self.config.retry_after);
         let speaks_for = known.session();
         self.tell_severed(id, CloseCode::Flooded);
-        let text = "more than the budget for too long; nothing that was acknowledged is lost";
+        let text = "far more than the budget; nothing that was acknowledged is lost";
         self.close(id, CloseCode::Flooded, text, millis_u32(wait));
         if let Some((session, epoch)) = speaks_for {
             self.dropped(now, session, epoch, id, CloseCode::Flooded);

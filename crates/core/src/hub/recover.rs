@@ -7,6 +7,7 @@ use rejoin_wire::v1::RefusalCode;
 
 use super::commit::{Commits, HUB_ROW, HubRow, PLAYER_ROW, PlayerRow};
 use super::deadline::Alarms;
+use super::guests::Guests;
 use super::ration::Rations;
 use super::{Hub, HubConfig, HubCounts, Player};
 use crate::account::Book;
@@ -57,18 +58,22 @@ impl Hub {
         let row = row.and_then(|(_, value)| HubRow::decode(value.clone()).ok()).unwrap_or_default();
         let (book, damaged_accounts) = Book::open(recovered.accounts, config.accounts_max);
         let rations = Rations::new(config.guard.addresses_max);
+        let mut chance = Chance::from_seed(seed);
+        let guests = Guests::new(&row.guest_key, &mut chance);
         let mut hub = Self {
             config,
-            chance: Chance::from_seed(seed),
+            chance,
             connections: Default::default(),
+            settling: Default::default(),
             sessions: Default::default(),
             by_player: Default::default(),
             players: Default::default(),
+            guests,
             zones: Default::default(),
             alarms: Alarms::default(),
-            commits: Commits::new(recovered.hub.owner, recovered.hub.revision, row.id_bound),
+            commits: Commits::new(&recovered.hub, row.id_bound),
             out: Default::default(),
-            wall: (now, wall.max(WallTime(row.wall_ms))),
+            wall: (now, WallTime(row.wall_ms)),
             recovering: true,
             going_down: false,
             counts: HubCounts::default(),
@@ -77,8 +82,11 @@ impl Hub {
             book,
             damaged_accounts,
             forgetting: Default::default(),
+            tellings: Default::default(),
             players_only: recovered.players_only,
+            went_back: false,
         };
+        hub.set_wall(now, wall);
         let damaged = hub.load_sessions(recovered.sessions);
         for (id, opened) in &recovered.players {
             let row = opened.rows.iter().find(|(key, _)| key == PLAYER_ROW);
@@ -88,13 +96,17 @@ impl Hub {
                 hub.quarantined.insert(*id);
                 PlayerRow::default()
             });
-            let player = Player {
+            let mut player = Player {
                 secret: SecretHash::from_slice(&row.secret),
                 banned_until: row.banned_until_ms.map(WallTime),
                 ban_reason: row.ban_reason,
+                seen: row.seen_ms.map(WallTime),
+                is_counted: false,
                 owner: opened.owner,
                 revision: opened.revision,
             };
+            player.is_counted = player.is_guest();
+            hub.guests.count(false, player.is_counted);
             hub.players.insert(*id, player);
         }
         hub.reserve_ids(now);
@@ -110,7 +122,7 @@ impl Hub {
     fn load_sessions(&mut self, sessions: Vec<(SessionId, Opened)>) -> Vec<(SessionId, String)> {
         let mut damaged = Vec::new();
         for (id, opened) in sessions {
-            match row::load(&opened, self.config.outbox) {
+            match row::load(id, &opened, self.config.outbox) {
                 Ok(mut session) => {
                     hit(Mark::SessionRecovered);
                     if session.serializer == Serializer::Native {
@@ -180,7 +192,7 @@ impl Hub {
 
     /// Once every zone of before is open, holds begin to run.
     pub(crate) fn finish_recovery(&mut self, now: Time) {
-        if !self.recovering || self.zones.values().any(|zone| !zone.is_settled()) {
+        if !self.recovering || !self.zones.are_settled() {
             return;
         }
         self.recovering = false;

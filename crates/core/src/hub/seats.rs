@@ -49,7 +49,10 @@ impl Hub {
             Some(_) => return Err(RefusalCode::CreateDenied),
             None => {}
         }
-        if !self.config.kinds.contains_key(&name.kind) || GameId::from_hex(&name.name).is_none() {
+        if !self.config.kinds.contains_key(&name.kind) {
+            return Err(RefusalCode::UnknownKind);
+        }
+        if GameId::from_hex(&name.name).is_none() {
             return Err(RefusalCode::UnknownZone);
         }
         if self.zones.len() >= self.config.zones_max {
@@ -313,7 +316,6 @@ impl Hub {
         hit(Mark::SeatLingered);
         let is_somewhere = session.place != Place::Nowhere;
         session.outbox.clear();
-        session.outbox_dirty = true;
         if is_somewhere {
             self.open_own_leg(id);
         }

@@ -12,6 +12,10 @@ use crate::id::ConnectionId;
 use crate::mark::{Mark, hit};
 use crate::time::{Time, micros, millis_u32};
 
+/// How fast clients that are sent away are asked to come back, where that is not capped. The next
+/// process measures its load itself; this only keeps them from dialling in the same instant.
+const RETURNS_PER_SECOND: u32 = 10_000;
+
 impl Hub {
     pub(crate) fn shut_down(&mut self, now: Time) {
         self.going_down = true;
@@ -40,8 +44,8 @@ impl Hub {
     /// When to come back: after the restart, at a random point of the time that all need together.
     fn restart_wait_ms(&mut self) -> u32 {
         let all = u32::try_from(self.connections.len()).unwrap_or(u32::MAX);
-        let pace = self.config.returns_per_second;
-        let spread = (Duration::from_secs(1) * all).checked_div(pace).unwrap_or_default();
+        let pace = Some(self.config.returns_per_second).filter(|pace| *pace > 0);
+        let spread = Duration::from_secs(1) * all / pace.unwrap_or(RETURNS_PER_SECOND);
         // A few would otherwise all come in the same instant.
         let spread = spread.max(self.config.restart_after);
         let chance = Duration::from_micros(self.chance.below(micros(spread).max(1)));

@@ -2,18 +2,19 @@
 //! faults. A zone that panics is opened again from its last cut; one that does so too often is
 //! opened once more only to part everybody.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 use rejoin_wire::v1::{CloseCode, PartCause, RefusalCode, Refused, down};
 
 use super::commit::After;
+use super::table::Opener;
 use super::{Hub, HubOutput};
 use crate::event::{EndCause, Event};
 use crate::exchange::{Hold, ToHub, ToZone, ZoneName};
-use crate::id::{ConnectionId, OwnerEpoch, PlayerId, SessionId, ZoneId};
+use crate::id::{ConnectionId, OwnerEpoch, SessionId, ZoneId};
 use crate::mark::{Mark, hit};
 use crate::seat::GameNews;
-use crate::session::{Flags, Place, Presence};
+use crate::session::{Flags, Place};
 use crate::time::Time;
 use crate::zone::{ZoneConfig, ZoneSpec};
 
@@ -36,9 +37,10 @@ pub(crate) struct ZoneInfo {
     config: ZoneConfig,
     /// When it faulted, as far as that still counts.
     faults: VecDeque<Time>,
-    /// Whose wish opened it, if it was a client's. Not known after a restart: then it counts for
-    /// nobody.
-    opened_by: Option<PlayerId>,
+    /// The client whose Join opened it. Not known after a restart: then it counts for nobody.
+    opened_by: Option<Opener>,
+    /// Somebody has been let in: from then on it is the game's to end it.
+    is_used: bool,
     /// The hub is not ready before this zone is open.
     awaited: bool,
     /// It was told to end: every incarnation is told again.
@@ -59,38 +61,50 @@ impl ZoneInfo {
         self.config.durability.is_gated()
     }
 
+    pub(crate) fn opener(&self) -> Option<Opener> {
+        self.opened_by
+    }
+
+    /// Whether the hub is not ready before this zone is open.
+    pub(crate) fn is_awaited(&self) -> bool {
+        self.awaited
+    }
+
+    /// It is open, and nobody waits for that any more; true if somebody did.
+    pub(super) fn settle(&mut self) -> bool {
+        std::mem::take(&mut self.awaited)
+    }
+
     /// Whether it is there: open, or kept and about to be.
     pub(crate) fn is_kept(&self) -> bool {
         self.awaited || self.owner().is_some()
     }
-
-    pub(crate) fn is_settled(&self) -> bool {
-        !self.awaited || self.owner().is_some()
-    }
 }
 
 impl Hub {
-    /// The zone of this name; opened if there is none and that is allowed. `client`: the player
-    /// whose client asks for it, not the server.
+    /// The zone of this name; opened if there is none and that is allowed. `client`: whose Join asks
+    /// for it; none: the server itself does.
     pub(crate) fn find_zone(
         &mut self,
         name: &ZoneName,
         create: bool,
-        client: Option<PlayerId>,
+        client: Option<Opener>,
     ) -> Result<ZoneId, RefusalCode> {
         let id = ZoneId::of(&name.kind, &name.name);
         if self.zones.contains_key(&id) {
             return Ok(id);
         }
-        let kind = self.config.kinds.get(&name.kind).ok_or(RefusalCode::UnknownZone)?;
+        let kind = self.config.kinds.get(&name.kind).ok_or(RefusalCode::UnknownKind)?;
         if !create {
             return Err(RefusalCode::UnknownZone);
         }
         let allowed = match client {
             None => true,
-            Some(player) => {
-                let opened = self.zones.values().filter(|zone| zone.opened_by == Some(player));
-                kind.client_may_create && opened.count() < self.config.zones_per_player_max
+            Some(opener) => {
+                let (by_player, by_origin) = self.zones.opened_by(opener);
+                kind.client_may_create
+                    && by_player < self.config.zones_per_player_max
+                    && by_origin < self.config.guard.address_zones_max
             }
         };
         if !allowed || self.zones.len() >= self.config.zones_max {
@@ -113,7 +127,7 @@ impl Hub {
     pub(crate) fn open_zone(
         &mut self,
         name: ZoneName,
-        opened_by: Option<PlayerId>,
+        opened_by: Option<Opener>,
         awaited: bool,
         seated: bool,
     ) {
@@ -129,6 +143,7 @@ impl Hub {
             config: config.clone(),
             faults: VecDeque::new(),
             opened_by,
+            is_used: false,
             awaited,
             end_asked: false,
         };
@@ -159,6 +174,9 @@ impl Hub {
             ToHub::Attached { session, epoch, reason, replayed } => {
                 self.attached(now, session, epoch, reason, replayed);
             }
+            ToHub::Heard { number, sessions } => {
+                sessions.into_iter().for_each(|session| self.words_heard(session, number));
+            }
             ToHub::Departed(departed) => self.departed(now, zone, *departed),
             ToHub::Forgotten { session, stay } => self.forgotten(now, zone, session, stay),
             ToHub::Bounced { session, epoch, up } => self.bounced(now, session, epoch, up),
@@ -170,8 +188,8 @@ impl Hub {
             ToHub::Answered { session, call, number, payload } => {
                 if let Some(code) = self.answered(session, call, payload) {
                     let refused = Refused { to: number, code: code.into(), ..Refused::default() };
-                    let body = down::Body::Refused(refused);
-                    self.tell_zone(zone, ToZone::Say { session, body });
+                    // Where it does not arrive, its call is over as well.
+                    let _ = self.say_anywhere(session, down::Body::Refused(refused), None);
                 }
             }
             ToHub::Awaiting { session, open } => self.set_awaiting(session, open),
@@ -214,9 +232,9 @@ impl Hub {
         members: &[(SessionId, u32)],
         match_running: bool,
     ) {
+        self.zones.settle(zone);
         if let Some(info) = self.zones.get_mut(&zone) {
             info.match_running = match_running;
-            info.awaited = false;
             let (name, end_asked) = (info.name.clone(), info.end_asked);
             if end_asked {
                 self.tell_zone(zone, ToZone::End);
@@ -225,7 +243,8 @@ impl Hub {
             self.tell_host(zone, GameNews::Opened);
             self.tell_host(zone, GameNews::Match(match_running));
         }
-        for (session, stay) in members {
+        let members: BTreeSet<(SessionId, u32)> = members.iter().copied().collect();
+        for (session, stay) in &members {
             let here = self
                 .sessions
                 .get(session)
@@ -266,12 +285,35 @@ impl Hub {
                     if let Some(cause) = ending.map(EndCause::part_cause).or_else(lost) {
                         self.tell_zone(zone, ToZone::Part { session: id, stay, cause });
                     }
+                    self.flush_words(id);
                     self.reattach(id);
                 }
                 Place::Nowhere => {}
             }
         }
+        self.end_if_unused(zone);
         self.finish_recovery(now);
+    }
+
+    /// Ends a zone that a client's Join has opened if nobody was ever let in and nobody is on the way
+    /// there any more. The game cannot do that: it has not heard of anybody.
+    pub(crate) fn end_if_unused(&mut self, zone: ZoneId) {
+        let is_unused =
+            self.zones.get(&zone).is_some_and(|info| info.opened_by.is_some() && !info.is_used);
+        // Frames that the zone still has to give back would be lost with it.
+        if is_unused
+            && self.sessions.in_zone(zone).next().is_none()
+            && self.connections_at(zone).is_empty()
+        {
+            self.tell_zone(zone, ToZone::End);
+        }
+    }
+
+    /// A zone has let a session in.
+    pub(crate) fn note_used(&mut self, zone: ZoneId) {
+        if let Some(info) = self.zones.get_mut(&zone) {
+            info.is_used = true;
+        }
     }
 
     fn open_refused(&mut self, now: Time, zone: ZoneId, text: String) {
@@ -287,7 +329,7 @@ impl Hub {
 
     /// There is no such zone any more: whoever was on its way there, or in it, is not.
     fn abandon_zone(&mut self, now: Time, zone: ZoneId, text: &str) {
-        self.zones.remove(&zone);
+        self.zones.remove(zone);
         self.push(HubOutput::DropZone(zone));
         for id in self.sessions_in(zone) {
             let Some(session) = self.sessions.get(&id) else { continue };
@@ -375,25 +417,17 @@ impl Hub {
         Some((id, number)).filter(|(_, number)| *number > 0)
     }
 
-    fn sessions_in(&self, zone: ZoneId) -> Vec<SessionId> {
-        let here = self.sessions.iter().filter(|(_, session)| session.zone() == Some(zone));
-        here.map(|(id, _)| *id).collect()
+    /// The sessions in a zone and on their way into it.
+    pub(crate) fn sessions_in(&self, zone: ZoneId) -> Vec<SessionId> {
+        self.sessions.in_zone(zone).collect()
     }
 
-    /// Connections whose streams depend on an incarnation of a zone.
-    fn connections_at(&self, zone: ZoneId) -> Vec<ConnectionId> {
-        let depends = |session: SessionId| {
-            self.sessions.get(&session).is_some_and(|session| {
-                session.zone() == Some(zone) && session.presence != Presence::Native
-            })
-        };
-        self.connections
-            .iter()
-            .filter(|(_, known)| {
-                let settling = known.gate.settling.is_some_and(|(settling, _)| settling == zone);
-                settling || known.session().is_some_and(|(session, _)| depends(session))
-            })
-            .map(|(id, _)| *id)
-            .collect()
+    /// Connections whose streams depend on an incarnation of a zone, in the order of their ids.
+    fn connections_at(&self, zone: ZoneId) -> BTreeSet<ConnectionId> {
+        let all = (zone, ConnectionId(0))..=(zone, ConnectionId(u64::MAX));
+        let settling = self.settling.range(all).map(|(_, connection)| *connection);
+        let here =
+            self.sessions.in_zone(zone).filter_map(|id| self.sessions.get(&id)?.connection());
+        settling.chain(here).collect()
     }
 }

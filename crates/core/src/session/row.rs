@@ -1,6 +1,7 @@
-//! A session in its scope: one row for itself, one for what it owes its client, and a bounded
-//! number for its timeline. Fields are only ever added.
+//! A session in its scope: one row for itself, one for the legs it owes its client something of, one
+//! for each such frame, and a bounded number for its timeline. Fields are only ever added.
 
+use std::collections::VecDeque;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -8,21 +9,30 @@ use prost::Message;
 use rejoin_wire::SharedFrame;
 
 use super::token::Tokens;
-use super::{Flags, Identity, Joining, Latency, Place, Presence, Serializer, Session};
+use super::{
+    Absence, Flags, Identity, Joining, Latency, LostUpstream, Place, Presence, Serializer, Session,
+    Window,
+};
 use crate::event::EndCause;
 use crate::exchange::{Hold, ZoneName};
+use crate::gate::Gate;
 use crate::hub::Spent;
-use crate::id::{GameId, Leg, PlayerId, SeatId, SessionEpoch, ZoneId};
-use crate::outbox::{Kept, Outbox, OutboxLimits, Stretch};
+use crate::id::{GameId, Leg, PlayerId, SeatId, SessionEpoch, SessionId, ZoneId};
+use crate::outbox::{Kept, Outbox, OutboxLimits, Stretch, Unsaved};
 use crate::planted::{Bug, is_armed};
-use crate::scope::{Change, Opened};
+use crate::scope::{Change, History, Opened, RESTORED, ScopeId};
 use crate::seat::{SeatStep, Seating};
 use crate::secret::SecretHash;
 use crate::time::{Time, WallTime, micros};
 use crate::timeline::Timeline;
 
+#[cfg(test)]
+mod tests;
+
 const SELF: &[u8] = b"session";
 const OUTBOX: &[u8] = b"outbox";
+/// Rows of frames start so; the leg and the number follow, 8 bytes each, highest byte first.
+const FRAME: &[u8] = b"out/";
 
 #[derive(Clone, PartialEq, Message)]
 struct Row {
@@ -82,6 +92,14 @@ struct Row {
     /// Whose key it is, where that is not the player itself.
     #[prost(bytes = "bytes", tag = "26")]
     credential: Bytes,
+    #[prost(uint64, tag = "27")]
+    lost_known: u64,
+    /// Tells whether a token is one of this session, and which; opens nothing.
+    #[prost(bytes = "bytes", tag = "28")]
+    token_key: Bytes,
+    /// The first token that carries its number.
+    #[prost(uint32, tag = "29")]
+    token_keyed_from: u32,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -121,6 +139,7 @@ struct StretchRow {
     from: u64,
     #[prost(uint64, tag = "3")]
     last: u64,
+    /// The numbers of `frames`. Read only: frames have had rows of their own since.
     #[prost(uint64, repeated, tag = "4")]
     seqs: Vec<u64>,
     #[prost(bytes = "bytes", repeated, tag = "5")]
@@ -153,10 +172,13 @@ const CAUSES: [EndCause; 9] = [
 pub fn changes(session: &mut Session) -> Vec<Change> {
     let row = row_of(session);
     let mut changes = vec![Change::Put(Bytes::from_static(SELF), Bytes::from(row.encode_to_vec()))];
-    if session.outbox_dirty {
-        session.outbox_dirty = false;
-        let row = outbox_row(&session.outbox);
-        changes.push(Change::Put(Bytes::from_static(OUTBOX), Bytes::from(row.encode_to_vec())));
+    outbox_changes(&mut session.outbox, &mut changes);
+    if std::mem::take(&mut session.history_dirty) {
+        let key = Bytes::from_static(RESTORED);
+        changes.push(match session.history {
+            History::RolledBack => Change::Put(key, Bytes::new()),
+            History::Whole => Change::Delete(key),
+        });
     }
     for (slot, entry) in session.timeline.unstored() {
         let row = EntryRow { at_ms: entry.at.0, what: entry.what as u32, detail: entry.detail };
@@ -224,6 +246,9 @@ fn row_of(session: &Session) -> Row {
         } else {
             Bytes::copy_from_slice(&session.credential.0)
         },
+        lost_known: session.lost_known,
+        token_key: session.tokens.key().map(|(key, _)| key.to_vec().into()).unwrap_or_default(),
+        token_keyed_from: session.tokens.key().map_or(0, |(_, from)| from),
     }
 }
 
@@ -244,22 +269,48 @@ fn seating_of(row: &SeatRow) -> Result<Seating, String> {
     Ok(Seating::kept(game, seat, row.stay, *step))
 }
 
+fn outbox_changes(outbox: &mut Outbox, changes: &mut Vec<Change>) {
+    let fresh = outbox
+        .unstored()
+        .map(|(leg, kept)| Change::Put(frame_key(leg, kept.seq), kept.frame.protobuf().clone()));
+    let fresh: Vec<Change> = fresh.collect();
+    let Unsaved { is_cleared, gone, has_moved } = outbox.mark_stored();
+    if is_cleared {
+        changes.push(Change::DeletePrefix(Bytes::from_static(FRAME)));
+    }
+    changes.extend(gone.into_iter().map(|(leg, seq)| Change::Delete(frame_key(leg, seq))));
+    changes.extend(fresh);
+    if has_moved {
+        let row = outbox_row(outbox);
+        changes.push(Change::Put(Bytes::from_static(OUTBOX), Bytes::from(row.encode_to_vec())));
+    }
+}
+
 fn outbox_row(outbox: &Outbox) -> OutboxRow {
     let stretches = outbox.stretches().map(|stretch| StretchRow {
         leg: stretch.leg.to_wire(),
         from: stretch.from,
         last: stretch.last,
-        seqs: stretch.kept.iter().map(|kept| kept.seq).collect(),
-        frames: stretch.kept.iter().map(|kept| kept.frame.protobuf().clone()).collect(),
+        ..StretchRow::default()
     });
     OutboxRow { stretches: stretches.collect() }
+}
+
+fn frame_key(leg: Leg, seq: u64) -> Bytes {
+    Bytes::from([FRAME, &leg.to_wire().to_be_bytes(), &seq.to_be_bytes()].concat())
+}
+
+fn parse_frame_key(key: &[u8]) -> Option<(Leg, u64)> {
+    let (leg, seq) = key.strip_prefix(FRAME)?.split_first_chunk::<8>()?;
+    let seq = u64::from_be_bytes(seq.try_into().ok()?);
+    Some((Leg::from_wire(u64::from_be_bytes(*leg)), seq))
 }
 
 /// Rebuilds a session; nobody is there yet.
 ///
 /// # Errors
 /// Says what is wrong with the rows.
-pub fn load(opened: &Opened, limits: OutboxLimits) -> Result<Session, String> {
+pub fn load(id: SessionId, opened: &Opened, limits: OutboxLimits) -> Result<Session, String> {
     let find =
         |key: &[u8]| opened.rows.iter().find(|(name, _)| name == key).map(|(_, v)| v.clone());
     let row = find(SELF).ok_or("there is no row of the session itself")?;
@@ -280,15 +331,13 @@ pub fn load(opened: &Opened, limits: OutboxLimits) -> Result<Session, String> {
             _ => Identity::Anonymous,
         },
         epoch: SessionEpoch(row.epoch),
-        tokens: Tokens::from_rows(row.tokens.iter().filter_map(|token| {
-            Some((token.number, SecretHash::from_slice(&token.hash)?, token.valid))
-        })),
+        tokens: tokens_of(&row),
         presence: Presence::Away(None),
         place: place_of(&row),
         leg: Leg::from_wire(row.leg),
         last: row.last,
         applied: row.applied,
-        outbox: outbox_of(outbox, limits),
+        outbox: outbox_of(outbox, opened, limits)?,
         hold: match (row.hold, Duration::from_micros(row.hold_us)) {
             (0, _) => Hold::None,
             (1, while_) => Hold::Timed(while_),
@@ -309,19 +358,33 @@ pub fn load(opened: &Opened, limits: OutboxLimits) -> Result<Session, String> {
         ending: row.ending.checked_sub(1).and_then(|index| CAUSES.get(index as usize)).copied(),
         began: WallTime(row.began_ms),
         active_at: Time::ZERO,
+        absence: Absence::default(),
         confirmed_at: Time::ZERO,
         received: 0,
         sent: 0,
         timeline: Timeline::resumed(row.timeline),
         calls: None,
-        owner: opened.owner,
-        revision: opened.revision,
+        gate: Gate::opened(ScopeId::Session(id), opened),
+        window: Window::after(row.applied),
+        lost_upstream: LostUpstream::default(),
+        lost_known: row.lost_known,
+        lost_told: None,
         zone_awaits: false,
         zone_lost: false,
+        history: opened.history(),
+        history_dirty: false,
         spent: Spent::default(),
-        outbox_dirty: false,
+        words: Vec::new(),
         seats: row.seats.iter().map(seating_of).collect::<Result<_, _>>()?,
     })
+}
+
+fn tokens_of(row: &Row) -> Tokens {
+    let rows = row.tokens.iter().filter_map(|token| {
+        Some((token.number, SecretHash::from_slice(&token.hash)?, token.valid))
+    });
+    let key = row.token_key[..].try_into().ok();
+    Tokens::from_rows(rows, key.map(|key| (key, row.token_keyed_from)))
 }
 
 fn place_of(row: &Row) -> Place {
@@ -339,14 +402,25 @@ fn place_of(row: &Row) -> Place {
     }
 }
 
-fn outbox_of(row: OutboxRow, limits: OutboxLimits) -> Outbox {
-    let mut outbox = Outbox::default();
-    for stretch in row.stretches {
+/// The outbox from its row and the rows of its frames. One that an earlier version wrote has its frames
+/// in the row itself; they get rows of their own with the session's next commit.
+fn outbox_of(row: OutboxRow, opened: &Opened, limits: OutboxLimits) -> Result<Outbox, String> {
+    let has_rows = row.stretches.iter().all(|stretch| stretch.frames.is_empty());
+    let stretches = row.stretches.into_iter().map(|stretch| {
         let kept = stretch.seqs.into_iter().zip(stretch.frames);
         let kept = kept.map(|(seq, frame)| Kept { seq, frame: SharedFrame::from_encoded(frame) });
         let leg = Leg::from_wire(stretch.leg);
-        let stretch = Stretch { leg, from: stretch.from, last: stretch.last, kept: kept.collect() };
-        outbox.append(stretch, limits);
+        Stretch { leg, from: stretch.from, last: stretch.last, kept: kept.collect() }
+    });
+    let mut stretches: VecDeque<Stretch> = stretches.collect();
+    // Rows come in the order of their keys, so frames come in the order of their numbers.
+    for (key, value) in opened.rows.iter().filter(|(key, _)| key.starts_with(FRAME)) {
+        let of = parse_frame_key(key).and_then(|(leg, seq)| {
+            Some((stretches.iter_mut().rev().find(|stretch| stretch.leg == leg)?, seq))
+        });
+        let (stretch, seq) = of.ok_or("a frame of a leg that is not owed anything")?;
+        let frame = SharedFrame::from_encoded(value.clone());
+        stretch.kept.push_back(Kept { seq, frame });
     }
-    outbox
+    Ok(Outbox::restored(stretches, has_rows, limits))
 }

@@ -2,6 +2,11 @@
 //! most four: a Welcome can be lost any number of times, and the token the client still has opens
 //! the door all the same. Presenting or confirming a token retires only those issued before it.
 //!
+//! A token is a secret of 160 bits, its number, and a tag over both under a key of the session. What opens the
+//! session is the hash of the whole token, which is stored for the valid ones only. The tag alone opens nothing:
+//! it tells a token that was retired, however long ago, from one that was never issued, without a list of them.
+//! Whoever reads the store can make a tag and not a token.
+//!
 //! An attacker gains nothing from a retired token: it is refused, counted, and disturbs nobody.
 
 use std::collections::VecDeque;
@@ -12,8 +17,16 @@ use crate::secret::{Secret, SecretHash};
 /// How many unconfirmed tokens are kept beside the confirmed one.
 pub const ISSUED_MAX: usize = 4;
 
-/// How many retired tokens are remembered, to tell "retired" from "unknown".
-const RETIRED_MAX: usize = 4;
+/// How many retired tokens are remembered by their hash. Only those that carry no number under the present key
+/// are: as many as can be valid at once, and the four that were remembered before tokens had numbers.
+const RETIRED_MAX: usize = ISSUED_MAX + 1 + 4;
+
+/// Bytes of a token that are drawn by chance; its number and the tag follow.
+const SECRET_BYTES: usize = 20;
+const NUMBER_END: usize = SECRET_BYTES + 4;
+
+/// What authenticates the numbers in tokens.
+pub type TokenKey = [u8; 16];
 
 /// Which token of a session, in the order of issue.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
@@ -26,6 +39,9 @@ pub enum Presented {
     Valid(TokenNumber),
     /// It did once.
     Retired,
+    /// It was issued by this session, and the session does not know of it: its scope was put back to an earlier
+    /// state.
+    Lost,
     /// It never was one of this session.
     Unknown,
 }
@@ -36,14 +52,17 @@ pub struct Tokens {
     valid: VecDeque<(TokenNumber, SecretHash)>,
     retired: VecDeque<(TokenNumber, SecretHash)>,
     last: TokenNumber,
+    /// The key, and the first token under it; none before that is issued.
+    key: Option<(TokenKey, TokenNumber)>,
 }
 
 impl Tokens {
     /// Issues the next token. The oldest unconfirmed one gives way when there are too many; the
     /// first in the row, the confirmed one, never does.
     pub fn issue(&mut self, chance: &mut Chance) -> (TokenNumber, Secret) {
-        let secret = Secret::mint(chance);
         self.last = TokenNumber(self.last.0.saturating_add(1));
+        let (key, _) = *self.key.get_or_insert_with(|| (chance.bytes(), self.last));
+        let secret = token_of(&key, self.last, chance);
         if self.valid.len() > ISSUED_MAX
             && let Some(dropped) = self.valid.remove(1)
         {
@@ -68,10 +87,18 @@ impl Tokens {
             )
         };
         let (valid, retired) = (find(&self.valid), find(&self.retired));
-        match (valid, retired) {
-            (Some(number), _) => Presented::Valid(number),
-            (None, Some(_)) => Presented::Retired,
-            (None, None) => Presented::Unknown,
+        let numbered = self.key.and_then(|(key, _)| number_of(&key, token));
+        match (valid, retired, numbered) {
+            (Some(number), ..) => Presented::Valid(number),
+            (None, Some(_), _) => Presented::Retired,
+            // Another token of this number is valid, or none of it was issued yet.
+            (None, None, Some(number))
+                if number > self.last || self.valid.iter().any(|(known, _)| *known == number) =>
+            {
+                Presented::Lost
+            }
+            (None, None, Some(_)) => Presented::Retired,
+            (None, None, None) => Presented::Unknown,
         }
     }
 
@@ -93,6 +120,18 @@ impl Tokens {
         number == self.last
     }
 
+    /// From now on tokens are issued under another key. Those that are valid stay so. What was issued after
+    /// the state that the session was put back to is not known any more, rather than taken for retired.
+    pub fn forget_key(&mut self) {
+        self.key = None;
+    }
+
+    /// The key and the first token under it, for the store.
+    #[must_use]
+    pub fn key(&self) -> Option<(TokenKey, u32)> {
+        self.key.map(|(key, from)| (key, from.0))
+    }
+
     /// Rows for the store: number, hash and whether it is valid, oldest first.
     pub fn rows(&self) -> impl Iterator<Item = (u32, [u8; 32], bool)> + '_ {
         let row = |valid| {
@@ -101,10 +140,14 @@ impl Tokens {
         self.retired.iter().map(row(false)).chain(self.valid.iter().map(row(true)))
     }
 
-    /// Rebuilds from [`rows`](Self::rows).
+    /// Rebuilds from [`rows`](Self::rows) and [`key`](Self::key).
     #[must_use]
-    pub fn from_rows(rows: impl Iterator<Item = (u32, SecretHash, bool)>) -> Self {
-        let mut tokens = Self::default();
+    pub fn from_rows(
+        rows: impl Iterator<Item = (u32, SecretHash, bool)>,
+        key: Option<(TokenKey, u32)>,
+    ) -> Self {
+        let key = key.map(|(key, from)| (key, TokenNumber(from)));
+        let mut tokens = Self { key, ..Self::default() };
         for (number, hash, valid) in rows {
             let number = TokenNumber(number);
             tokens.last = tokens.last.max(number);
@@ -121,11 +164,40 @@ impl Tokens {
     }
 
     fn retire(&mut self, token: (TokenNumber, SecretHash)) {
+        if self.key.is_some_and(|(_, from)| token.0 >= from) {
+            return;
+        }
         if self.retired.len() == RETIRED_MAX {
             self.retired.pop_front();
         }
         self.retired.push_back(token);
     }
+}
+
+/// Draws a token that carries its number.
+fn token_of(key: &TokenKey, number: TokenNumber, chance: &mut Chance) -> Secret {
+    let mut bytes: [u8; 32] = chance.bytes();
+    bytes[SECRET_BYTES..NUMBER_END].copy_from_slice(&number.0.to_le_bytes());
+    let tag = tag_of(key, &bytes);
+    bytes[NUMBER_END..].copy_from_slice(&tag);
+    Secret::from_bytes(bytes)
+}
+
+/// The number that a token carries, if it was issued under this key.
+fn number_of(key: &TokenKey, token: &Secret) -> Option<TokenNumber> {
+    let bytes = token.reveal();
+    let number = bytes[SECRET_BYTES..].first_chunk().copied().map(u32::from_le_bytes)?;
+    let differs = tag_of(key, bytes).into_iter().zip(&bytes[NUMBER_END..]);
+    // Without a branch: how much of a tag was guessed does not show.
+    let differs = differs.fold(0, |differs, (one, other)| differs | (one ^ other));
+    (differs == 0).then_some(TokenNumber(number))
+}
+
+/// Over everything before the tag.
+fn tag_of(key: &TokenKey, token: &[u8; 32]) -> [u8; 8] {
+    let key = blake3::derive_key("rejoin token number v1", key);
+    let tag = blake3::keyed_hash(&key, &token[..NUMBER_END]);
+    tag.as_bytes().first_chunk().copied().unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -168,10 +240,67 @@ mod tests {
         let rows = tokens.rows().map(|(number, hash, valid)| {
             (number, SecretHash::from_slice(&hash).expect("32 bytes"), valid)
         });
-        let again = Tokens::from_rows(rows);
+        let again = Tokens::from_rows(rows, tokens.key());
         for (_, secret) in &issued {
             assert_eq!(again.present(secret), tokens.present(secret));
         }
         assert_eq!(again.present(&Secret::mint(&mut chance)), Presented::Unknown);
+    }
+
+    #[test]
+    fn every_retired_token_is_known_as_retired_in_the_same_room() {
+        let (mut tokens, mut chance) = (Tokens::default(), chance());
+        let mut issued = Vec::new();
+        for _ in 0..200 {
+            let (number, secret) = tokens.issue(&mut chance);
+            tokens.confirm(number);
+            issued.push(secret);
+        }
+        let newest = issued.pop().expect("the last one");
+        assert!(matches!(tokens.present(&newest), Presented::Valid(_)));
+        for secret in &issued {
+            assert_eq!(tokens.present(secret), Presented::Retired);
+        }
+        assert_eq!(tokens.rows().count(), 1, "only the valid one is kept");
+        // A tag that does not fit its token is none.
+        let mut forged = *issued[7].reveal();
+        forged[0] ^= 1;
+        assert_eq!(tokens.present(&Secret::from_bytes(forged)), Presented::Unknown);
+    }
+
+    #[test]
+    fn a_token_issued_after_the_state_that_was_put_back_is_lost() {
+        let (mut tokens, mut chance) = (Tokens::default(), chance());
+        let (first, _) = tokens.issue(&mut chance);
+        tokens.confirm(first);
+        let mut earlier = tokens.clone();
+        let (_, later) = tokens.issue(&mut chance);
+        assert_eq!(earlier.present(&later), Presented::Lost);
+        let (_, other) = earlier.issue(&mut Chance::from_seed([8; 32]));
+        assert_eq!(earlier.present(&later), Presented::Lost, "another one has its number");
+        assert!(matches!(earlier.present(&other), Presented::Valid(_)));
+        earlier.forget_key();
+        let (newest, _) = earlier.issue(&mut Chance::from_seed([9; 32]));
+        earlier.confirm(newest);
+        assert_eq!(earlier.present(&later), Presented::Unknown);
+        assert_eq!(earlier.present(&other), Presented::Retired, "the session issued it");
+    }
+
+    /// Rows as they were before tokens carried numbers: the valid ones open, the retired ones are known.
+    #[test]
+    fn tokens_without_numbers_go_on() {
+        let mut chance = chance();
+        let secrets: Vec<Secret> = (0..6).map(|_| Secret::mint(&mut chance)).collect();
+        let rows = (1..).zip(&secrets).map(|(number, secret)| (number, secret.hash(), number > 3));
+        let mut tokens = Tokens::from_rows(rows, None);
+        assert_eq!(tokens.present(&secrets[2]), Presented::Retired);
+        assert_eq!(tokens.present(&secrets[3]), Presented::Valid(TokenNumber(4)));
+        let (number, newest) = tokens.issue(&mut chance);
+        assert_eq!(number, TokenNumber(7));
+        tokens.confirm(number);
+        for secret in &secrets {
+            assert_eq!(tokens.present(secret), Presented::Retired);
+        }
+        assert!(matches!(tokens.present(&newest), Presented::Valid(_)));
     }
 }

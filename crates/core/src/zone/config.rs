@@ -71,7 +71,8 @@ pub struct ZoneConfig {
     pub held_outputs_max: usize,
     /// Time between two cuts of a zone that is not `Full`.
     pub save_every: Duration,
-    /// Cuts after which the whole state is written afresh.
+    /// Cuts after which the whole state is written afresh, once they are as large together as it is. Cuts
+    /// of more than 64 KiB together do not wait for so many.
     pub cuts_per_compaction: u32,
     /// Open calls to one member; more fail at once.
     pub calls_max: usize,

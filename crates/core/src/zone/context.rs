@@ -92,7 +92,7 @@ impl<'a, Out: Message> Context<'a, Out> {
     /// When the message is larger than clients take: the game's own mistake, and its step's end.
     fn speak(&self, value: Out) -> Spoken<Out> {
         // Nobody hears bytes in a zone of natives.
-        let heard = self.room.members.values().any(|member| !member.native);
+        let heard = self.room.members.has_clients();
         let payload = if heard { value.encode() } else { Bytes::new() };
         let most = Limits::DEFAULT.message_bytes_max;
         assert!(payload.len() <= most, "a message of {} bytes; clients take {most}", payload.len());

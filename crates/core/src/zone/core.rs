@@ -4,6 +4,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use rejoin_wire::SharedFrame;
@@ -51,6 +52,9 @@ pub enum ZoneInput {
     JobDone(JobId, Bytes),
     /// Time has passed.
     Wake,
+    /// The driver could not run for so long: what is due of members moves by that. Comes before the
+    /// inputs that have waited meanwhile.
+    Stalled(Duration),
     /// The process is about to end: what would be saved some time is saved now.
     Seal,
     /// The store has no room, so no cut is committed until it has: true; or it has room again.
@@ -133,6 +137,11 @@ pub trait ZoneMachine: Send {
     fn owner(&self) -> OwnerEpoch;
     /// Figures for metrics.
     fn counts(&self) -> ZoneCounts;
+    /// Compares what is counted and indexed with a search of everything, for tests and the simulator.
+    ///
+    /// # Errors
+    /// Names what differs.
+    fn check_indexes(&self) -> Result<(), String>;
 }
 
 /// Figures of a zone.
@@ -288,6 +297,10 @@ impl<Z: Zone> ZoneCore<Z> {
             ZoneInput::Committed(revision) => self.committed(revision),
             ZoneInput::JobDone(job, result) => self.job_done(now, job, result),
             ZoneInput::Wake => self.wake(now),
+            ZoneInput::Stalled(gap) => {
+                hit(Mark::Stalled);
+                self.room.deadlines.stall(gap);
+            }
             ZoneInput::Seal => self.saver.next_save = Some(now),
             ZoneInput::StoreFull(is_full) => self.freeze(is_full),
         }
@@ -320,8 +333,9 @@ impl<Z: Zone> ZoneCore<Z> {
         while self.room.clock.take_tick(now, self.room.config.catch_up_ticks_max) {
             self.step(now, None, |game, ctx| game.on_tick(ctx));
         }
-        self.expire_calls(now);
-        self.sever_slow(now);
+        for session in self.room.deadlines.take_due(now) {
+            self.deadline_came(now, session);
+        }
     }
 
     /// What follows from any input: members that were overrun get the whole state, numbers that
@@ -344,6 +358,7 @@ impl<Z: Zone> ZoneCore<Z> {
         self.cut_if_due(now);
         let is_held_up = self.out.held() >= self.room.config.held_outputs_max;
         self.room.clock.pause(now, self.frozen || is_held_up);
+        self.room.deadlines.pause(now, self.frozen || is_held_up);
     }
 }
 
@@ -361,12 +376,11 @@ impl<Z: Zone> ZoneMachine for ZoneCore<Z> {
     }
 
     fn next_output(&mut self) -> Option<ZoneOutput> {
-        while let Some(output) = self.out.next() {
+        while let Some((number, output)) = self.out.next() {
             match &output {
                 // Checked again at release: a takeover may have come while the cut was on its way.
                 ZoneOutput::Send { session, link, .. } => {
-                    let member = self.room.members.get(session);
-                    if member.is_some_and(|member| member.link == Some(*link)) {
+                    if self.room.leaves(self.seen_at, *session, *link, number) {
                         return Some(output);
                     }
                     hit(Mark::StaleIgnored);
@@ -381,7 +395,7 @@ impl<Z: Zone> ZoneMachine for ZoneCore<Z> {
         if self.life == Life::Done {
             return None;
         }
-        [self.room.clock.next_deadline(), self.room.soonest, self.ack_at, self.next_cut()]
+        [self.room.clock.next_deadline(), self.room.deadlines.next(), self.ack_at, self.next_cut()]
             .into_iter()
             .flatten()
             .min()
@@ -401,8 +415,8 @@ impl<Z: Zone> ZoneMachine for ZoneCore<Z> {
 
     fn counts(&self) -> ZoneCounts {
         ZoneCounts {
-            members: self.room.active_count(),
-            parting: self.room.parting_count(),
+            members: self.room.members.active_count(),
+            parting: self.room.members.parting_count(),
             is_ending: self.room.ending,
             said: self.room.stream.said,
             sent: self.room.stream.sent,
@@ -413,6 +427,10 @@ impl<Z: Zone> ZoneMachine for ZoneCore<Z> {
             ticks_skipped: self.room.clock.skipped(),
             unknown_answers: self.unknown_answers,
         }
+    }
+
+    fn check_indexes(&self) -> Result<(), String> {
+        self.room.check_indexes()
     }
 }
 

@@ -26,6 +26,7 @@ use crate::mark::{Mark, hit};
 use crate::outbox::Kept;
 use crate::roster::Presence;
 use crate::scope::{Batch, Change, ScopeId};
+use crate::session::LostUpstream;
 use crate::time::{Time, micros};
 
 /// When to cut and what the last one held.
@@ -47,15 +48,18 @@ type SaveOutcome = Result<Option<(Bytes, blake3::Hash)>, Panicked>;
 /// The game panicked while it was saved.
 struct Panicked;
 
+/// What a cut counts for at least: rows take room of their own, and are read one by one at a start.
+const CUT_BYTES_MIN: usize = 256;
 /// Cuts that are smaller than this together are not worth a whole one.
 const COMPACTION_BYTES_MIN: usize = 64 << 10;
 
 impl Saver {
-    /// Whether everything is to be written afresh: after so many cuts, or when what changed has
-    /// become more than what there is.
-    fn is_compaction_due(&self, cuts_max: u32) -> bool {
-        self.cuts.is_multiple_of(cuts_max.max(1))
-            || self.bytes_since > self.whole_bytes.max(COMPACTION_BYTES_MIN)
+    /// Whether everything is to be written afresh: at first, and when the cuts since the last time have
+    /// become as large as what there is. So whatever is said, at most about twice its bytes are written;
+    /// after `cuts_min` cuts a small zone does not wait for more.
+    fn is_compaction_due(&self, cuts_min: u32) -> bool {
+        let least = if self.cuts >= cuts_min { 0 } else { COMPACTION_BYTES_MIN };
+        self.cuts == 0 || self.bytes_since > self.whole_bytes.max(least)
     }
 
     fn count(&mut self, changes: &[Change], is_base: bool) {
@@ -63,8 +67,8 @@ impl Saver {
         if is_base {
             (self.cuts, self.whole_bytes, self.bytes_since) = (1, bytes, 0);
         } else {
-            self.cuts = self.cuts.wrapping_add(1);
-            self.bytes_since += bytes;
+            self.cuts = self.cuts.saturating_add(1);
+            self.bytes_since += bytes.max(CUT_BYTES_MIN);
         }
     }
 }
@@ -256,18 +260,24 @@ impl<Z: Zone> ZoneCore<Z> {
 fn describe_room(now: Time, room: &Room, is_base: bool) -> Cut {
     let dirty = &room.dirty;
     let said = if is_base { 0 } else { dirty.said };
-    let rows = room.members.iter().filter(|(id, _)| is_base || dirty.members.contains(id));
-    let outbox = room.members.iter().flat_map(|(id, member)| {
+    // Whoever is told something, or leaves, is among those that have changed.
+    let changed: Vec<(SessionId, &Member)> = if is_base {
+        room.members.iter().map(|(id, member)| (*id, member.as_ref())).collect()
+    } else {
+        let ids = dirty.members.iter();
+        ids.filter_map(|id| Some((*id, room.members.get(id)?.as_ref()))).collect()
+    };
+    let outbox = changed.iter().flat_map(|(id, member)| {
         // A leaver's outbox holds what the ring may have held before: all of it is written.
         let from = if member.is_active() { said } else { 0 };
-        let is_dirty = is_base || member.is_active() || dirty.members.contains(id);
-        let kept = member.outbox.iter().filter(move |kept| is_dirty && kept.seq > from);
-        kept.map(|kept| row::OutboxRow {
+        let start = member.outbox.partition_point(|kept| kept.seq <= from);
+        member.outbox.range(start..).map(move |kept| row::OutboxRow {
             session: id.0,
             seq: kept.seq,
             frame: kept.frame.protobuf().clone(),
         })
     });
+    let service = room.deadlines.service(now);
     let cells: Vec<row::Cell> = if is_base {
         room.cells.iter().map(|(key, value)| cell(key, Some(value))).collect()
     } else {
@@ -286,7 +296,7 @@ fn describe_room(now: Time, room: &Room, is_base: bool) -> Cut {
         snapshot: None,
         cells_cleared: false,
         cells,
-        members: rows.map(|(id, member)| member_row(now, *id, member)).collect(),
+        members: changed.iter().map(|(id, member)| member_row(service, *id, member)).collect(),
         gone: dirty.gone.iter().map(|session| session.0).collect(),
         ring_floor: room.stream.ring.floor().unwrap_or(room.stream.last + 1),
         ring: room.stream.ring.after(said).map(ring_row).collect(),
@@ -307,7 +317,8 @@ fn cell(key: &Bytes, value: Option<&Bytes>) -> row::Cell {
     row::Cell { key: key.clone(), value: value.cloned() }
 }
 
-fn member_row(now: Time, session: SessionId, member: &Member) -> row::MemberRow {
+/// `service`: the present instant in the time that deadlines are kept in.
+fn member_row(service: Time, session: SessionId, member: &Member) -> row::MemberRow {
     let leaving = member.leaving.as_ref().map(|leaving| {
         let (name, payload) = leaving.next.clone().unzip();
         let name = name.unwrap_or(ZoneName { kind: String::new(), name: String::new() });
@@ -320,7 +331,7 @@ fn member_row(now: Time, session: SessionId, member: &Member) -> row::MemberRow 
             has_next: leaving.next.is_some(),
         }
     });
-    let calls = member.calls.rows(now);
+    let calls = member.calls.rows(service);
     row::MemberRow {
         session: session.0,
         player: Bytes::copy_from_slice(&member.player.0),
@@ -341,6 +352,7 @@ fn member_row(now: Time, session: SessionId, member: &Member) -> row::MemberRow 
         avatar: member.avatar.map(|avatar| avatar.0),
         data: member.data.clone(),
         turned: member.turned.into(),
+        heard: member.heard,
     }
 }
 
@@ -393,9 +405,7 @@ fn objects(room: &Room, is_base: bool) -> Vec<row::ObjectRow> {
 
 fn players(room: &Room, all: bool) -> Vec<row::PlayerRow> {
     let known =
-        room.roster.players().filter(|(player, ..)| all || room.dirty.players.contains(player));
-    let mut rows: Vec<row::PlayerRow> = known
-        .map(|(player, presence, data)| row::PlayerRow {
+        |player: &PlayerId, presence: Presence<SessionId>, data: &MatchData| row::PlayerRow {
             player: Bytes::copy_from_slice(&player.0),
             known: true,
             session: match presence {
@@ -403,16 +413,24 @@ fn players(room: &Room, all: bool) -> Vec<row::PlayerRow> {
                 Presence::Away { .. } => 0,
             },
             data: data.0.clone(),
-        })
-        .collect();
-    let forgotten = room.dirty.players.iter().filter(|p| room.roster.data(p).is_none());
-    rows.extend(forgotten.map(|player| row::PlayerRow {
-        player: Bytes::copy_from_slice(&player.0),
-        known: false,
-        session: 0,
-        data: Bytes::new(),
-    }));
-    rows
+        };
+    if all {
+        let players = room.roster.players();
+        return players.map(|(player, presence, data)| known(player, presence, data)).collect();
+    }
+    let changed = room.dirty.players.iter().map(|player| {
+        let found = room.roster.presence(player).zip(room.roster.data(player));
+        found.map_or_else(
+            || row::PlayerRow {
+                player: Bytes::copy_from_slice(&player.0),
+                known: false,
+                session: 0,
+                data: Bytes::new(),
+            },
+            |(presence, data)| known(player, presence, data),
+        )
+    });
+    changed.collect()
 }
 
 fn restore_room(now: Time, room: &mut Room, cut: Cut) {
@@ -446,9 +464,10 @@ fn restore_room(now: Time, room: &mut Room, cut: Cut) {
         room.stream.latest.set(value.key, Value { seq: value.seq, payload: value.payload, frame });
     }
     let (owner, gated) = (room.owner, room.config.durability.is_gated());
+    let service = room.deadlines.service(now);
     for row in cut.members {
         let session = SessionId(row.session);
-        let mut member = member_of(now, row);
+        let mut member = member_of(service, row);
         if member.is_active() {
             // Broadcasts do not write a row for each who hears them: all that is committed counts.
             member.newest = cut.last;
@@ -458,10 +477,11 @@ fn restore_room(now: Time, room: &mut Room, cut: Cut) {
             let leg = member.leg.next_turn(owner).unwrap_or(member.leg);
             member.restart(leg, cut.last, RungReason::RolledBack);
         }
-        room.members.insert(session, Box::new(member));
+        room.deadlines.arm(session, &mut member);
+        room.members.insert(session, member);
     }
     for kept in cut.outbox {
-        if let Some(member) = room.members.get_mut(&SessionId(kept.session))
+        if let Some(member) = room.members.get_mut(SessionId(kept.session))
             && kept.seq > member.acked.max(member.lost)
         {
             let frame = SharedFrame::from_encoded(kept.frame);
@@ -470,8 +490,6 @@ fn restore_room(now: Time, room: &mut Room, cut: Cut) {
         }
     }
     room.dirty.said = cut.last;
-    room.missed = true;
-    room.reset_alarm();
 }
 
 fn restore_players(now: Time, room: &mut Room, running: bool, players: Vec<row::PlayerRow>) {
@@ -500,7 +518,7 @@ fn entry_of(row: row::RingRow) -> Entry {
     Entry { seq: row.seq, to, cause, frame: SharedFrame::from_encoded(row.frame) }
 }
 
-fn member_of(now: Time, row: row::MemberRow) -> Member {
+fn member_of(service: Time, row: row::MemberRow) -> Member {
     let leaving = row.leaving.map(|leaving| Leaving {
         cause: PartCause::try_from(leaving.cause).unwrap_or(PartCause::Lost),
         last: leaving.last,
@@ -521,6 +539,7 @@ fn member_of(now: Time, row: row::MemberRow) -> Member {
         parting: false,
         newest: row.newest,
         sent: row.acked,
+        left: 0,
         acked: row.acked,
         lost: row.lost,
         turned: RungReason::try_from(row.turned).unwrap_or(RungReason::Unspecified),
@@ -530,12 +549,15 @@ fn member_of(now: Time, row: row::MemberRow) -> Member {
         flight_bytes: 0,
         resyncing: None,
         progress_at: None,
+        alarm_at: None,
         applied: row.applied,
+        lost_upstream: LostUpstream::default(),
         told: row.applied,
         told_at: Time::ZERO,
         poisoned: row.poisoned,
-        calls: Calls::from_rows(now, CallId(row.last_call), calls),
+        calls: Calls::from_rows(service, CallId(row.last_call), calls),
         avatar: row.avatar.map(ObjectId),
         data: row.data,
+        heard: row.heard,
     }
 }

@@ -11,6 +11,7 @@ use crate::call::Calls;
 use crate::exchange::{Link, ZoneName};
 use crate::id::{Leg, ObjectId, PlayerId, SessionEpoch};
 use crate::outbox::Kept;
+use crate::session::LostUpstream;
 use crate::time::Time;
 
 /// A member on its way out.
@@ -50,6 +51,8 @@ pub(crate) struct Member {
     pub newest: u64,
     /// The highest number put on its present link.
     pub sent: u64,
+    /// The highest number that has left on its present link; what is sent waits for its commit first.
+    pub left: u64,
     /// The highest number its client has.
     pub acked: u64,
     /// A number it had not acknowledged has been forgotten.
@@ -63,12 +66,16 @@ pub(crate) struct Member {
     pub flight: VecDeque<(u64, usize)>,
     pub flight_bytes: usize,
     pub resyncing: Option<Resyncing>,
-    /// An acknowledgement is due by then.
+    /// An acknowledgement is due by then, in service time.
     pub progress_at: Option<Time>,
+    /// When it is looked at for what is due of it; not later than the first of its deadlines.
+    pub alarm_at: Option<Time>,
 
     // What it says.
     /// The highest number consumed.
     pub applied: u64,
+    /// Numbers that were lost with a stream that rolled back, and may still have to be told.
+    pub lost_upstream: LostUpstream,
     /// The highest number its client has been told is consumed.
     pub told: u64,
     /// When it was told the last time because of its own frame.
@@ -79,6 +86,8 @@ pub(crate) struct Member {
     pub calls: Calls,
     pub avatar: Option<ObjectId>,
     pub data: Bytes,
+    /// The number of the last word from outside the game that is in its stream.
+    pub heard: u64,
 }
 
 impl Member {
@@ -95,6 +104,11 @@ impl Member {
         self.newest > self.sent
     }
 
+    /// Whether something has left that its client has not acknowledged.
+    pub(crate) fn owes_acknowledgement(&self) -> bool {
+        self.left > self.acked || self.resyncing.is_some()
+    }
+
     /// What the ring must keep for it: everything above this.
     pub(crate) fn needs_after(&self) -> u64 {
         if self.native || !self.is_active() || self.newest <= self.acked {
@@ -107,6 +121,7 @@ impl Member {
     /// The present link is gone; what was on it may not have arrived.
     pub(crate) fn unlink(&mut self) {
         self.link = None;
+        self.left = 0;
         // Whoever is gone may be gone for long: spare memory is given back.
         self.flight = VecDeque::new();
         self.flight_bytes = 0;
@@ -135,6 +150,7 @@ impl Member {
         self.turned = reason;
         self.newest = seq;
         self.sent = seq;
+        self.left = 0;
         self.acked = seq;
         self.lost = 0;
         self.outbox.clear();

@@ -16,9 +16,10 @@ use super::{Disconnect, JoinDenied, Zone};
 use crate::call::{CallFailed, Calls};
 use crate::event::Event;
 use crate::exchange::{Admit, Attach, Departed, Link, ResumeFrom, ToHub, ToZone, ZoneName};
-use crate::id::{Leg, SessionEpoch, SessionId};
+use crate::id::{Leg, OwnerEpoch, SessionEpoch, SessionId};
 use crate::mark::{Mark, hit};
 use crate::outbox::Stretch;
+use crate::session::LostUpstream;
 use crate::time::Time;
 
 impl<Z: Zone> ZoneCore<Z> {
@@ -35,16 +36,11 @@ impl<Z: Zone> ZoneCore<Z> {
             ToZone::Answer { session, call, message } => {
                 self.answer_native(now, session, call, message);
             }
-            ToZone::Broadcast { payload } => self.broadcast_words(now, payload),
+            ToZone::Word { number, to, body } => self.say_word(number, &to, body),
             ToZone::Transfer { session, stay, to, payload } => {
                 let here = |member: &Member| member.leg.stay == stay;
                 if self.room.active(session).is_some_and(here) {
                     self.depart(now, session, PartCause::Transferred, Some((to, payload)), 0);
-                }
-            }
-            ToZone::Say { session, body } => {
-                if self.room.active(session).is_some_and(|member| !member.native) {
-                    self.room.say_to(now, session, body, &mut self.out);
                 }
             }
             ToZone::Dropped { session, stay, epoch } => self.dropped(now, session, stay, epoch),
@@ -93,13 +89,13 @@ impl<Z: Zone> ZoneCore<Z> {
         if room.ending || self.closed {
             hit(Mark::ZoneEnding);
             Some(RefusalCode::ZoneEnding)
-        } else if room.active_count() >= room.config.members_max
+        } else if room.members.active_count() >= room.config.members_max
             || (!known && room.roster.len() >= room.config.roster_max)
         {
             hit(Mark::ZoneFull);
             Some(RefusalCode::ZoneFull)
         } else if room.members.contains_key(&admit.session)
-            || room.sessions_of(admit.player) >= room.config.sessions_per_player_max
+            || room.members.of_player(admit.player).count() >= room.config.sessions_per_player_max
         {
             hit(Mark::AlreadyHere);
             Some(RefusalCode::AlreadyHere)
@@ -125,6 +121,7 @@ impl<Z: Zone> ZoneCore<Z> {
             parting: false,
             newest: 0,
             sent: 0,
+            left: 0,
             acked: 0,
             lost: 0,
             turned: RungReason::Unspecified,
@@ -134,19 +131,24 @@ impl<Z: Zone> ZoneCore<Z> {
             flight_bytes: 0,
             resyncing: None,
             progress_at: None,
+            alarm_at: None,
             applied: admit.applied,
+            lost_upstream: LostUpstream::default(),
             told: admit.applied,
             told_at: Time::ZERO,
             poisoned: admit.poisoned.into_iter().collect(),
             calls: Calls::default(),
             avatar: None,
             data: admit.data.clone(),
+            heard: 0,
         };
-        self.room.members.insert(admit.session, Box::new(member));
+        self.room.members.insert(admit.session, member);
     }
 
     fn remove(&mut self, session: SessionId) {
-        self.room.members.remove(&session);
+        if let Some(mut member) = self.room.members.remove(session) {
+            self.room.deadlines.disarm(session, &mut member);
+        }
         self.room.dirty.members.remove(&session);
         self.room.dirty.gone.insert(session);
     }
@@ -171,7 +173,7 @@ impl<Z: Zone> ZoneCore<Z> {
                 latest: self.room.stream.latest.all(),
                 hold_ms: self.room.config.hold.as_millis(),
             };
-            self.room.say_to(now, session, down::Body::Joined(joined), &mut self.out);
+            self.room.say_to(session, down::Body::Joined(joined), &mut self.out);
         }
         self.out.push(ZoneOutput::ToHub(ToHub::Admitted { session, stay }));
         let zone = self.room.name.clone();
@@ -180,9 +182,8 @@ impl<Z: Zone> ZoneCore<Z> {
 
     /// A connection takes its place: the fence, the rung and `applied` are one step.
     fn attach(&mut self, now: Time, attach: Attach) {
-        let Attach { session, stay, link, from, backlog, oldest_unacked, mut welcome } = attach;
-        let Some(member) = self.room.members.get_mut(&session).filter(|m| m.leg.stay == stay)
-        else {
+        let Attach { session, stay, link, from, backlog, mut welcome, .. } = attach;
+        let Some(member) = self.room.members.get_mut(session).filter(|m| m.leg.stay == stay) else {
             self.out.push(ZoneOutput::ToHub(ToHub::Missing { session, stay }));
             return;
         };
@@ -193,12 +194,9 @@ impl<Z: Zone> ZoneCore<Z> {
         }
         member.epoch = link.epoch;
         member.unlink();
-        let expected = oldest_unacked.saturating_sub(1);
-        welcome.lost_upstream = expected.saturating_sub(member.applied);
-        if welcome.lost_upstream > 0 {
-            hit(Mark::LostUpstream);
-            member.applied = expected;
-        }
+        let (lost, applied) = (&mut member.lost_upstream, &mut member.applied);
+        let (lost, is_behind) = lost.jump(applied, attach.oldest_unacked, attach.lost_known);
+        welcome.lost_upstream = lost;
         member.told = member.applied;
         welcome.applied = member.applied;
         welcome.zone = Some(zone_ref(&self.room.name));
@@ -206,9 +204,9 @@ impl<Z: Zone> ZoneCore<Z> {
         self.room.dirty.any = true;
         self.reconnect_roster(now, session);
         let Some(member) = self.room.active(session) else { return };
-        match verdict(member, &from) {
+        match verdict(member, &from, self.room.owner) {
             // Whoever lost something in either direction is told so.
-            Ok(_) if welcome.lost_upstream > 0 => {
+            Ok(_) if welcome.lost_upstream > 0 || is_behind => {
                 self.resync_returning(now, session, link, RungReason::RolledBack, *welcome);
             }
             Ok(position) => self.replay(now, session, link, position, backlog, *welcome),
@@ -258,7 +256,7 @@ impl<Z: Zone> ZoneCore<Z> {
             self.out.push(ZoneOutput::Send { session, link, frame });
         }
         let before = self.room.stream.sent;
-        self.room.pump(now, session, &mut self.out);
+        self.room.pump(session, &mut self.out);
         let replayed = replayed + self.room.stream.sent - before;
         self.tell_attached(session, link.epoch, RungReason::Complete, replayed);
     }
@@ -318,8 +316,9 @@ impl<Z: Zone> ZoneCore<Z> {
             applied,
             lost_upstream,
         };
-        self.send_frame(session, link, server_frame::Frame::Resync(resync));
-        self.await_progress(now, session);
+        let frame = server_frame::Frame::Resync(resync);
+        let frame = SharedFrame::new(&ServerFrame { frame: Some(frame) });
+        self.out.push_numbered(seq, ZoneOutput::Send { session, link, frame });
         self.carry_out(now, None, effects);
     }
 
@@ -410,20 +409,20 @@ impl<Z: Zone> ZoneCore<Z> {
         } else {
             let leg = Leg::first(stay.saturating_add(1)).to_wire();
             let parted = Parted { leg, cause: cause.into(), text: String::new(), to };
-            self.room.say_to(now, session, down::Body::Parted(parted), &mut self.out);
+            self.room.say_to(session, down::Body::Parted(parted), &mut self.out);
         }
         let last = self.room.stream.last;
         let kept = self.room.unacknowledged(session);
         let Some(member) = self.room.active_mut(session) else { return };
-        member.leaving = Some(Leaving { cause, next, last });
         member.outbox_bytes = kept.iter().map(|kept| kept.frame.len()).sum();
         member.outbox = kept.into();
         member.progress_at = None;
+        self.room.members.leave(session, Leaving { cause, next, last });
         self.room.dirty.any = true;
         // A clean leave during a match keeps the match data as a drop does.
         let _ = self.room.roster.disconnect(now, session);
         self.room.dirty.players.insert(player);
-        let heir = self.heir();
+        let heir = self.room.members.longest_here();
         for change in self.room.objects.part(player, heir) {
             self.tell_owner(Some(change));
             self.step(now, None, |game, ctx| game.on_owner(ctx, change));
@@ -454,6 +453,7 @@ impl<Z: Zone> ZoneCore<Z> {
             cause: leaving.cause,
             next: leaving.next.clone(),
             data: member.data.clone(),
+            heard: member.heard,
         };
         self.out.push(ZoneOutput::ToHub(ToHub::Departed(Box::new(departed))));
     }
@@ -488,19 +488,6 @@ impl<Z: Zone> ZoneCore<Z> {
         self.room.dirty.players.insert(player);
     }
 
-    fn heir(&self) -> Option<crate::id::PlayerId> {
-        let staying = self.room.members.values().filter(|member| member.is_active());
-        staying.min_by_key(|member| member.joined).map(|member| member.player)
-    }
-
-    fn await_progress(&mut self, now: Time, session: SessionId) {
-        let due = now.after(self.room.config.progress);
-        self.room.alarm(due);
-        if let Some(member) = self.room.members.get_mut(&session) {
-            member.progress_at = Some(due);
-        }
-    }
-
     fn tell_attached(
         &mut self,
         session: SessionId,
@@ -520,9 +507,18 @@ impl<Z: Zone> ZoneCore<Z> {
 
 /// Whether a member's stream can go on, and from which number; no number: from its start, after
 /// what earlier legs still owe.
-fn verdict(member: &Member, from: &ResumeFrom) -> Result<Option<u64>, RungReason> {
+fn verdict(
+    member: &Member,
+    from: &ResumeFrom,
+    owner: OwnerEpoch,
+) -> Result<Option<u64>, RungReason> {
     match from {
         ResumeFrom::Lost(reason) => Err(*reason),
+        // A client takes a leg above its own, unless its own is told to be unknown.
+        ResumeFrom::RolledBack(leg) => Err(match member.leg.next_turn(owner) {
+            Some(next) if *leg < next => RungReason::RolledBack,
+            _ => RungReason::UnknownPosition,
+        }),
         ResumeFrom::Start => {
             let whole = member.leg.turn == 0 && member.lost == 0 && member.acked == 0;
             if whole { Ok(None) } else { Err(given_up(member)) }

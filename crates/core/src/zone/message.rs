@@ -13,7 +13,8 @@ pub trait Message: Sized + Send + Sync + 'static {
     /// Reads them. The bytes come from a peer: anything may be in them.
     ///
     /// # Errors
-    /// Refuses what it cannot read; the sender is told `BadPayload`.
+    /// Refuses what it cannot read. The sender is told `BadPayload` with this text, so nothing secret may
+    /// stand in it.
     fn decode(payload: Bytes) -> Result<Self, BadPayload>;
 }
 

@@ -2,7 +2,7 @@
 //! nothing, and the returning player finds its objects. What happens when the owner parts was
 //! decided when the object got its owner.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::id::{ObjectId, PlayerId};
 use crate::mark::{Mark, hit};
@@ -42,6 +42,7 @@ pub struct OwnerChange {
 #[derive(Clone, Debug, Default)]
 pub struct Objects {
     owned: BTreeMap<ObjectId, Owned>,
+    by_player: BTreeSet<(PlayerId, ObjectId)>,
 }
 
 impl Objects {
@@ -49,25 +50,26 @@ impl Objects {
     pub fn set(&mut self, object: ObjectId, owned: Owned) -> OwnerChange {
         hit(Mark::OwnerChanged);
         let from = self.owned.insert(object, owned).map(|before| before.player);
+        if let Some(from) = from {
+            self.by_player.remove(&(from, object));
+        }
+        self.by_player.insert((owned.player, object));
         OwnerChange { object, from, to: Some(owned.player) }
     }
 
     /// Takes an object from whoever owns it.
     pub fn release(&mut self, object: ObjectId) -> Option<OwnerChange> {
         let before = self.owned.remove(&object)?;
+        self.by_player.remove(&(before.player, object));
         Some(OwnerChange { object, from: Some(before.player), to: None })
     }
 
     /// The owner parts; `heir` has been there longest of those who stay.
     pub fn part(&mut self, player: PlayerId, heir: Option<PlayerId>) -> Vec<OwnerChange> {
-        let theirs: Vec<(ObjectId, Owned)> = self
-            .owned
-            .iter()
-            .filter(|(_, owned)| owned.player == player)
-            .map(|(object, owned)| (*object, *owned))
-            .collect();
+        let theirs: Vec<ObjectId> = self.owned_by(player).collect();
         let mut changes = Vec::new();
-        for (object, owned) in theirs {
+        for object in theirs {
+            let Some(owned) = self.get(object) else { continue };
             match (owned.on_part, heir) {
                 (OnPart::Keep, _) | (OnPart::HandOver, None) => hit(Mark::OwnedKept),
                 (OnPart::HandOver, Some(heir)) => {
@@ -97,10 +99,8 @@ impl Objects {
 
     /// What a player owns.
     pub fn owned_by(&self, player: PlayerId) -> impl Iterator<Item = ObjectId> + '_ {
-        self.owned
-            .iter()
-            .filter(move |(_, owned)| owned.player == player)
-            .map(|(object, _)| *object)
+        let theirs = (player, ObjectId(0))..=(player, ObjectId(u64::MAX));
+        self.by_player.range(theirs).map(|(_, object)| *object)
     }
 
     /// All objects.

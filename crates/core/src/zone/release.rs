@@ -7,15 +7,18 @@ use std::collections::VecDeque;
 use super::core::ZoneOutput;
 use crate::id::Revision;
 
+/// Something to be given out, and the number under which a member acknowledges it, if one does.
+type Item = (Option<u64>, ZoneOutput);
+
 /// The queue between a step and the outside.
 #[derive(Debug)]
 pub(crate) struct Release {
     gated: bool,
     committed: Revision,
     submitted: Revision,
-    step: Vec<ZoneOutput>,
-    held: VecDeque<(Revision, ZoneOutput)>,
-    ready: VecDeque<ZoneOutput>,
+    step: Vec<Item>,
+    held: VecDeque<(Revision, Item)>,
+    ready: VecDeque<Item>,
 }
 
 impl Release {
@@ -32,12 +35,17 @@ impl Release {
 
     /// Something of the present step.
     pub(crate) fn push(&mut self, output: ZoneOutput) {
-        self.step.push(output);
+        self.step.push((None, output));
+    }
+
+    /// A frame of the present step that its reader acknowledges with this number.
+    pub(crate) fn push_numbered(&mut self, seq: u64, output: ZoneOutput) {
+        self.step.push((Some(seq), output));
     }
 
     /// Something that no cut need contain: a commit itself, or the news that there will be none.
     pub(crate) fn push_now(&mut self, output: ZoneOutput) {
-        self.ready.push_back(output);
+        self.ready.push_back((None, output));
     }
 
     /// The step is over; `changed` when its cause is in no cut yet.
@@ -78,7 +86,7 @@ impl Release {
         self.held.clear();
     }
 
-    pub(crate) fn next(&mut self) -> Option<ZoneOutput> {
+    pub(crate) fn next(&mut self) -> Option<Item> {
         self.ready.pop_front()
     }
 

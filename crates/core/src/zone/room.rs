@@ -7,13 +7,14 @@ use bytes::Bytes;
 
 use super::clock::Clock;
 use super::config::ZoneConfig;
+use super::deadline::Deadlines;
 use super::member::Member;
+use super::members::Members;
 use super::objects::Objects;
 use super::stream::Stream;
 use crate::exchange::ZoneName;
 use crate::id::{JobId, ObjectId, OwnerEpoch, PlayerId, SessionId, ZoneId};
 use crate::roster::{Duplicates, Phase, PlayerData, Roster, Rules};
-use crate::time::Time;
 
 /// What is kept for a player in a match.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -54,8 +55,8 @@ pub(crate) struct Room {
     pub config: ZoneConfig,
     /// It runs a Game: nobody is in it without a seat.
     pub seated: bool,
-    /// Boxed: nodes of the map are half full, and a member is not small.
-    pub members: BTreeMap<SessionId, Box<Member>>,
+    pub members: Members,
+    pub deadlines: Deadlines,
     pub stream: Stream,
     pub cells: BTreeMap<Bytes, Bytes>,
     pub objects: Objects,
@@ -68,10 +69,11 @@ pub(crate) struct Room {
     /// The zone ends: nobody comes in any more.
     pub ending: bool,
     pub dirty: Dirty,
-    /// Somebody may have missed something for good; `overrun` looks who.
-    pub missed: bool,
-    /// No member's deadline is earlier than this.
-    pub soonest: Option<Time>,
+    /// Members who may have missed something for good; `overrun` looks at each once. Who has no link
+    /// then is looked at when it attaches.
+    pub missed: BTreeSet<SessionId>,
+    /// Members of whom a number was consumed that they have not been told of.
+    pub untold: BTreeSet<SessionId>,
 }
 
 impl Room {
@@ -85,7 +87,8 @@ impl Room {
             clock: Clock::new(id, config.tick),
             config,
             seated: false,
-            members: BTreeMap::new(),
+            members: Members::default(),
+            deadlines: Deadlines::default(),
             stream: Stream::default(),
             cells: BTreeMap::new(),
             objects: Objects::default(),
@@ -94,8 +97,8 @@ impl Room {
             last_job: JobId::default(),
             ending: false,
             dirty: Dirty::default(),
-            missed: false,
-            soonest: None,
+            missed: BTreeSet::new(),
+            untold: BTreeSet::new(),
         }
     }
 
@@ -106,39 +109,19 @@ impl Room {
 
     /// A member that is not leaving, to be changed; its row goes into the next cut.
     pub(crate) fn active_mut(&mut self, session: SessionId) -> Option<&mut Member> {
-        let member = self.members.get_mut(&session).filter(|member| member.is_active())?;
+        let member = self.members.get_mut(session).filter(|member| member.is_active())?;
         self.dirty.members.insert(session);
         Some(member)
     }
 
-    /// A member has something due at this instant.
-    pub(crate) fn alarm(&mut self, at: Time) {
-        self.soonest = Some(self.soonest.map_or(at, |soonest| soonest.min(at)));
-    }
-
-    /// Finds the soonest deadline afresh, after some have passed.
-    pub(crate) fn reset_alarm(&mut self) {
-        let members = self.members.values().filter(|member| member.is_active());
-        self.soonest =
-            members.flat_map(|m| [m.progress_at, m.calls.next_deadline()]).flatten().min();
+    /// A member's first deadline may have become an earlier one.
+    pub(crate) fn arm(&mut self, session: SessionId) {
+        if let Some(member) = self.members.get_mut(session) {
+            self.deadlines.arm(session, member);
+        }
     }
 
     pub(crate) fn match_running(&self) -> bool {
         self.roster.phase() == Phase::Match
-    }
-
-    /// How many sessions of a player are members.
-    pub(crate) fn sessions_of(&self, player: PlayerId) -> usize {
-        let here = self.members.values().filter(|m| m.is_active() && m.player == player);
-        here.count()
-    }
-
-    pub(crate) fn parting_count(&self) -> usize {
-        let leaving = self.members.values().filter_map(|member| member.leaving.as_ref());
-        leaving.filter(|leaving| leaving.next.is_none()).count()
-    }
-
-    pub(crate) fn active_count(&self) -> usize {
-        self.members.values().filter(|member| member.is_active()).count()
     }
 }

@@ -124,6 +124,8 @@ pub(crate) struct MemberRow {
     pub data: Bytes,
     #[prost(int32, tag = "17")]
     pub turned: i32,
+    #[prost(uint64, tag = "18")]
+    pub heard: u64,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -268,10 +270,12 @@ pub(crate) fn changes(revision: u64, cut: &Cut, is_base: bool) -> Vec<Change> {
     }
 }
 
-/// Folds all rows of a zone's scope into one cut that holds everything.
-pub(crate) fn load(rows: &[(Bytes, Bytes)]) -> Result<Option<Cut>, String> {
+/// Encoded cuts by their revision, the base first.
+type Values = BTreeMap<(u64, bool), BytesMut>;
+
+fn values(rows: &[(Bytes, Bytes)]) -> Result<Values, String> {
     // A base sorts before the cuts that follow it, and parts of a cut follow each other.
-    let mut values: BTreeMap<(u64, bool), BytesMut> = BTreeMap::new();
+    let mut values = Values::new();
     for (key, value) in rows {
         let (is_cut, rest) = match (key.strip_prefix(BASE), key.strip_prefix(CUT)) {
             (Some(rest), _) => (false, rest),
@@ -282,8 +286,13 @@ pub(crate) fn load(rows: &[(Bytes, Bytes)]) -> Result<Option<Cut>, String> {
         let revision = u64::from_be_bytes(*revision);
         values.entry((revision, is_cut)).or_default().extend_from_slice(value);
     }
+    Ok(values)
+}
+
+/// Folds all rows of a zone's scope into one cut that holds everything.
+pub(crate) fn load(rows: &[(Bytes, Bytes)]) -> Result<Option<Cut>, String> {
     let mut whole: Option<Fold> = None;
-    for ((revision, _), value) in values {
+    for ((revision, _), value) in values(rows)? {
         let cut = Cut::decode(value.freeze()).map_err(|e| format!("cut {revision}: {e}"))?;
         if cut.format > FORMAT {
             return Err(format!(
@@ -306,12 +315,28 @@ pub struct KeptZone {
 }
 
 impl KeptZone {
-    /// Which zone these rows are of; none when nothing has been committed yet.
+    /// Which zone these rows are of; none when nothing has been committed yet, or nothing readable.
+    /// Reads the base for the name and the newest cut for the rest, and of both only these fields: a
+    /// start asks this of every zone.
     #[must_use]
     pub fn of(rows: &[(Bytes, Bytes)]) -> Option<Self> {
-        let cut = load(rows).ok().flatten()?;
-        Some(Self { name: ZoneName { kind: cut.kind, name: cut.name }, seated: cut.seated })
+        let values = values(rows).ok()?;
+        let base = Head::decode(values.first_key_value()?.1.clone().freeze()).ok()?;
+        let newest = Head::decode(values.last_key_value()?.1.clone().freeze()).ok()?;
+        let name = ZoneName { kind: base.kind, name: base.name };
+        Some(Self { name, seated: newest.seated })
     }
+}
+
+/// The fields of a [`Cut`] that tell which zone it is of; a decoder passes over the others.
+#[derive(Clone, PartialEq, Message)]
+struct Head {
+    #[prost(string, tag = "23")]
+    kind: String,
+    #[prost(string, tag = "24")]
+    name: String,
+    #[prost(bool, tag = "25")]
+    seated: bool,
 }
 
 /// The name of the zone these rows are of; none when nothing has been committed yet.

@@ -1,5 +1,6 @@
 //! Carrying out what a callback recorded, in the order it was recorded.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,6 +13,7 @@ use rejoin_wire::v1::{
 use super::Zone;
 use super::context::{Effect, Sender, Spoken};
 use super::core::{Delivery, ZoneCore, ZoneOutput, native};
+use super::member::Member;
 use super::objects::OwnerChange;
 use super::ring::Recipients;
 use crate::call::CallFailed;
@@ -34,13 +36,13 @@ impl<Z: Zone> ZoneCore<Z> {
     ) {
         for effect in effects {
             match effect {
-                Effect::Reply { to, message } => self.reply(now, to, message),
-                Effect::Send { to, message } => self.send(now, cause, to, message),
+                Effect::Reply { to, message } => self.reply(to, message),
+                Effect::Send { to, message } => self.send(cause, to, message),
                 Effect::Broadcast { except, message } => {
                     let to = except.map_or(Recipients::All, Recipients::Except);
-                    self.say_to_many(now, cause, to, message);
+                    self.say_to_many(cause, to, message);
                 }
-                Effect::Latest { key, message } => self.latest(now, key, message),
+                Effect::Latest { key, message } => self.latest(key, message),
                 Effect::Loose { to, message } => self.loose(to, message),
                 Effect::Put { key, value } => self.put(key, value),
                 Effect::After { delay, key } => self.set_timer(now, delay, key),
@@ -89,7 +91,7 @@ impl<Z: Zone> ZoneCore<Z> {
         }
     }
 
-    fn reply(&mut self, now: Time, to: Sender, message: Spoken<Z::Out>) {
+    fn reply(&mut self, to: Sender, message: Spoken<Z::Out>) {
         let Some(member) = self.room.active(to.session) else { return };
         if member.native {
             self.tell_native(to.session, Delivery::Message(native(message.value)));
@@ -97,16 +99,10 @@ impl<Z: Zone> ZoneCore<Z> {
         }
         hit(Mark::Replied);
         let body = down::Body::Reply(Reply { to: to.number, payload: message.payload });
-        self.room.say_to(now, to.session, body, &mut self.out);
+        self.room.say_to(to.session, body, &mut self.out);
     }
 
-    fn send(
-        &mut self,
-        now: Time,
-        cause: Option<SessionId>,
-        mut to: Vec<SessionId>,
-        message: Spoken<Z::Out>,
-    ) {
+    fn send(&mut self, cause: Option<SessionId>, mut to: Vec<SessionId>, message: Spoken<Z::Out>) {
         to.retain(|session| self.room.active(*session).is_some());
         to.sort_unstable();
         to.dedup();
@@ -117,26 +113,33 @@ impl<Z: Zone> ZoneCore<Z> {
             }
             [one] => {
                 let body = down::Body::Message(said(message.payload));
-                self.room.say_to(now, *one, body, &mut self.out);
+                self.room.say_to(*one, body, &mut self.out);
             }
-            _ => self.say_to_many(now, cause, Recipients::Only(Arc::from(to)), message),
+            _ => self.say_to_many(cause, Recipients::Only(Arc::from(to)), message),
         }
     }
 
-    fn say_to_many(
-        &mut self,
-        now: Time,
-        cause: Option<SessionId>,
-        to: Recipients,
-        message: Spoken<Z::Out>,
-    ) {
-        let members = self.room.members.iter().filter(|(id, m)| m.is_active() && to.contains(**id));
-        let has_others = members.clone().any(|(_, member)| !member.native);
-        let natives: Vec<SessionId> =
-            members.filter(|(_, member)| member.native).map(|(id, _)| *id).collect();
+    fn say_to_many(&mut self, cause: Option<SessionId>, to: Recipients, message: Spoken<Z::Out>) {
+        let (mut natives, mut has_others) = (Vec::new(), false);
+        let mut count = |session: SessionId, member: &Member| match member.native {
+            _ if !member.is_active() => {}
+            true => natives.push(session),
+            false => has_others = true,
+        };
+        match &to {
+            Recipients::Only(sessions) => {
+                for session in sessions.iter() {
+                    self.room.active(*session).into_iter().for_each(|m| count(*session, m));
+                }
+            }
+            Recipients::All | Recipients::Except(_) => {
+                let meant = self.room.members.iter().filter(|(id, _)| to.contains(**id));
+                meant.for_each(|(id, member)| count(*id, member));
+            }
+        }
         if has_others {
             let body = down::Body::Message(said(message.payload));
-            self.room.say(now, to, cause, body, &mut self.out);
+            self.room.say(to, cause, body, &mut self.out);
         }
         if !natives.is_empty() {
             let message: Native = native(message.value);
@@ -146,15 +149,42 @@ impl<Z: Zone> ZoneCore<Z> {
         }
     }
 
-    /// Words from outside to everybody with a client: one frame for all.
-    pub(crate) fn broadcast_words(&mut self, now: Time, payload: Bytes) {
-        if self.room.members.values().any(|member| member.is_active() && !member.native) {
-            let body = down::Body::Message(said(payload));
-            self.room.say(now, Recipients::All, None, body, &mut self.out);
+    /// Says something from outside the game to those of these members who have not heard it yet. Who is
+    /// leaving is passed over: the hub learns from its departure what it has not heard.
+    pub(crate) fn say_word(&mut self, number: u64, to: &[SessionId], body: down::Body) {
+        let (mut here, mut hears) = (Vec::new(), Vec::new());
+        for session in to {
+            let Some(member) = self.room.active(*session).filter(|member| !member.native) else {
+                continue;
+            };
+            here.push(*session);
+            if member.heard < number {
+                hears.push(*session);
+            }
         }
+        for session in &hears {
+            if let Some(member) = self.room.active_mut(*session) {
+                member.heard = number;
+            }
+        }
+        let active = self.room.members.active_count();
+        match hears.as_slice() {
+            [] => {}
+            [one] => {
+                self.room.say_to(*one, body, &mut self.out);
+            }
+            _ if active == hears.len() => {
+                self.room.say(Recipients::All, None, body, &mut self.out);
+            }
+            _ => {
+                let only = Recipients::Only(hears.into());
+                self.room.say(only, None, body, &mut self.out);
+            }
+        }
+        self.out.push(ZoneOutput::ToHub(ToHub::Heard { number, sessions: here }));
     }
 
-    fn latest(&mut self, now: Time, key: String, message: Option<Spoken<Z::Out>>) {
+    fn latest(&mut self, key: String, message: Option<Spoken<Z::Out>>) {
         let payload = message.as_ref().map(|message| message.payload.clone());
         let body = down::Body::Message(Said {
             payload: payload.clone().unwrap_or_default(),
@@ -165,7 +195,7 @@ impl<Z: Zone> ZoneCore<Z> {
         if payload.is_none() && !self.room.stream.latest.contains(&key) {
             return;
         }
-        if !self.room.say_latest(now, key, body, payload, &mut self.out) {
+        if !self.room.say_latest(key, body, payload, &mut self.out) {
             return;
         }
         let members = self.room.members.iter();
@@ -179,21 +209,25 @@ impl<Z: Zone> ZoneCore<Z> {
         }
     }
 
+    /// Says something once and keeps nothing of it. The frame names the leg of its reader, so there is
+    /// one for each leg that members are in, and few members are in another than the rest.
     fn loose(&mut self, to: Option<Vec<SessionId>>, message: Spoken<Z::Out>) {
+        let mut to = to.unwrap_or_else(|| self.room.members.keys().copied().collect());
+        to.sort_unstable();
+        to.dedup();
         let payload = message.payload;
-        let mut natives = Vec::new();
-        for (session, member) in &self.room.members {
-            let meant = to.as_ref().is_none_or(|to| to.contains(session));
-            if !meant || !member.is_active() {
-                continue;
-            }
+        let (mut natives, mut frames) = (Vec::new(), BTreeMap::new());
+        for session in to {
+            let Some(member) = self.room.active(session) else { continue };
             if member.native {
-                natives.push(*session);
+                natives.push(session);
             } else if let Some(link) = member.link {
-                let loose = Loose { leg: member.leg.to_wire(), payload: payload.clone() };
-                let frame = server_frame::Frame::Loose(loose);
-                let frame = SharedFrame::new(&ServerFrame { frame: Some(frame) });
-                self.out.push(ZoneOutput::Send { session: *session, link, frame });
+                let leg = member.leg.to_wire();
+                let frame = frames.entry(leg).or_insert_with(|| {
+                    let frame = server_frame::Frame::Loose(Loose { leg, payload: payload.clone() });
+                    SharedFrame::new(&ServerFrame { frame: Some(frame) })
+                });
+                self.out.push(ZoneOutput::Send { session, link, frame: frame.clone() });
             }
         }
         let message: Native = native(message.value);
@@ -227,6 +261,7 @@ impl<Z: Zone> ZoneCore<Z> {
         key: Bytes,
     ) {
         let calls_max = self.room.config.calls_max;
+        let service = self.room.deadlines.service(now);
         let Some(member) = self.room.active_mut(session).filter(|member| !member.parting) else {
             return self.unanswered(now, session, key, CallFailed::Gone);
         };
@@ -234,15 +269,15 @@ impl<Z: Zone> ZoneCore<Z> {
             return self.unanswered(now, session, key, CallFailed::Timeout);
         }
         let first = member.calls.is_empty();
-        let call = member.calls.open(key, now.after(deadline));
+        let call = member.calls.open(key, service.after(deadline));
         let is_native = member.native;
-        self.room.alarm(now.after(deadline));
+        self.room.arm(session);
         if is_native {
             self.tell_native(session, Delivery::Call(call, native(message.value)));
         } else {
             let payload = message.payload;
             let call = Call { call: call.0, payload, deadline_ms: millis_u32(deadline) };
-            self.room.say_to(now, session, down::Body::Call(call), &mut self.out);
+            self.room.say_to(session, down::Body::Call(call), &mut self.out);
         }
         if first {
             self.out.push(ZoneOutput::ToHub(ToHub::Awaiting { session, open: true }));
@@ -288,8 +323,8 @@ impl<Z: Zone> ZoneCore<Z> {
     }
 
     fn set_match_data(&mut self, player: crate::id::PlayerId, data: Bytes) {
-        let current = self.room.members.iter().find(|(_, m)| m.is_active() && m.player == player);
-        if let Some(session) = current.map(|(session, _)| *session)
+        let current = self.room.members.of_player(player).next();
+        if let Some(session) = current
             && self.room.roster.set(session, super::room::MatchData(data)).is_ok()
         {
             self.room.dirty.players.insert(player);

@@ -14,6 +14,7 @@ use super::member::{Member, Resyncing};
 use super::release::Release;
 use super::ring::{Entry, Recipients, Ring};
 use super::room::Room;
+use crate::exchange::Link;
 use crate::id::SessionId;
 use crate::mark::{Mark, hit};
 use crate::outbox::Kept;
@@ -31,6 +32,9 @@ pub(crate) struct Stream {
     pub sent: u64,
     /// Entries at which the ring is next looked through for what everybody has.
     trim_at: usize,
+    /// The member that kept the last trimming from going further, and what it needs: while it needs
+    /// the same, looking through all members again finds nothing to forget.
+    slowest: Option<(SessionId, u64)>,
 }
 
 /// The part of the ring that one sender's messages may fill, as a divisor.
@@ -51,17 +55,26 @@ impl Room {
     /// Says something to several members.
     pub(crate) fn say(
         &mut self,
-        now: Time,
         to: Recipients,
         cause: Option<SessionId>,
         body: down::Body,
         out: &mut Release,
     ) {
         let (seq, frame) = self.stream.number(body);
-        let window = self.window(now);
-        for (session, member) in &mut self.members {
-            if !member.native && member.is_active() && to.contains(*session) {
-                self.stream.sent += u64::from(window.offer(*session, member, (seq, &frame), out));
+        let window = self.window();
+        match &to {
+            Recipients::Only(sessions) => {
+                for session in sessions.iter() {
+                    let Some(member) = self.members.get_mut(*session) else { continue };
+                    self.stream.sent += window.address(*session, member, (seq, &frame), out);
+                }
+            }
+            Recipients::All | Recipients::Except(_) => {
+                for (session, member) in self.members.iter_mut() {
+                    if to.contains(session) {
+                        self.stream.sent += window.address(session, member, (seq, &frame), out);
+                    }
+                }
             }
         }
         self.stream.ring.push(Entry { seq, to, cause, frame });
@@ -72,17 +85,16 @@ impl Room {
     /// Says something to one member and keeps it in its outbox; gives the number.
     pub(crate) fn say_to(
         &mut self,
-        now: Time,
         session: SessionId,
         body: down::Body,
         out: &mut Release,
     ) -> u64 {
         let (seq, frame) = self.stream.number(body);
-        let window = self.window(now);
+        let window = self.window();
         let (frames_max, bytes_max) = (self.config.outbox_frames_max, self.config.outbox_bytes_max);
         self.dirty.any = true;
         self.dirty.members.insert(session);
-        let Some(member) = self.members.get_mut(&session) else { return seq };
+        let Some(member) = self.members.get_mut(session) else { return seq };
         member.outbox_bytes += frame.len();
         member.outbox.push_back(Kept { seq, frame: frame.clone() });
         self.stream.sent += u64::from(window.offer(session, member, (seq, &frame), out));
@@ -91,7 +103,7 @@ impl Room {
             hit(Mark::OutboxEvicted);
             member.outbox_bytes -= kept.frame.len();
             member.lost = member.lost.max(kept.seq);
-            self.missed = true;
+            self.missed.insert(session);
         }
         seq
     }
@@ -99,7 +111,6 @@ impl Room {
     /// Sets or clears the latest value of a key. False when there is no room for it.
     pub(crate) fn say_latest(
         &mut self,
-        now: Time,
         key: String,
         body: down::Body,
         payload: Option<bytes::Bytes>,
@@ -116,11 +127,9 @@ impl Room {
             }
         }
         let (seq, frame) = self.stream.number(body);
-        let window = self.window(now);
-        for (session, member) in &mut self.members {
-            if !member.native && member.is_active() {
-                self.stream.sent += u64::from(window.offer(*session, member, (seq, &frame), out));
-            }
+        let window = self.window();
+        for (session, member) in self.members.iter_mut() {
+            self.stream.sent += window.address(session, member, (seq, &frame), out);
         }
         hit(if payload.is_some() { Mark::LatestReplaced } else { Mark::LatestCleared });
         self.stream.latest.set(key, Value { seq, payload, frame });
@@ -129,9 +138,9 @@ impl Room {
     }
 
     /// Puts on a member's link what it has not been sent, as far as its window allows.
-    pub(crate) fn pump(&mut self, now: Time, session: SessionId, out: &mut Release) {
-        let window = self.window(now);
-        let Some(member) = self.members.get_mut(&session) else { return };
+    pub(crate) fn pump(&mut self, session: SessionId, out: &mut Release) {
+        let window = self.window();
+        let Some(member) = self.members.get_mut(session) else { return };
         // Nothing is said past a hole: whoever has one is given the whole state first.
         while member.link.is_some() && member.is_behind() && member.lost <= member.sent {
             if !window.is_open(member) {
@@ -175,8 +184,15 @@ impl Room {
 
     /// Forgets what everybody has.
     pub(crate) fn trim(&mut self) {
-        let floor =
-            self.members.values().map(|member| member.needs_after()).min().unwrap_or(u64::MAX);
+        if let Some((session, needs)) = self.stream.slowest
+            && self.members.get(&session).is_some_and(|member| member.needs_after() == needs)
+        {
+            return;
+        }
+        let needs = self.members.iter().map(|(session, member)| (member.needs_after(), *session));
+        let (floor, slowest) = needs.min().unzip();
+        let floor = floor.unwrap_or(u64::MAX);
+        self.stream.slowest = slowest.filter(|_| floor < u64::MAX).map(|session| (session, floor));
         self.stream.ring.trim(floor);
         self.stream.latest.trim(floor);
     }
@@ -184,32 +200,74 @@ impl Room {
     /// Members on a link who missed something for good and can be given the whole state now.
     pub(crate) fn overrun(&mut self) -> Vec<SessionId> {
         let mut due = Vec::new();
-        // Asked after every input: a full zone is not searched for nobody.
-        if !std::mem::take(&mut self.missed) {
-            return due;
-        }
-        for (session, member) in &mut self.members {
-            let missed = member.lost > member.sent;
-            self.missed |= missed;
-            if !missed || !member.is_active() || member.link.is_none() {
+        for session in std::mem::take(&mut self.missed) {
+            let Some(member) = self.members.get_mut(session) else { continue };
+            if member.lost <= member.sent || !member.is_active() || member.link.is_none() {
                 continue;
             }
             match &mut member.resyncing {
                 // One at a time: the next waits until this one is acknowledged.
                 Some(Resyncing { again, .. }) => *again = true,
-                None => due.push(*session),
+                None => due.push(session),
             }
         }
         due
     }
 
-    fn window(&mut self, now: Time) -> Window {
-        self.alarm(now.after(self.config.progress));
-        Window {
-            frames: self.config.window_frames,
-            bytes: self.config.window_bytes,
-            progress_at: now.after(self.config.progress),
+    /// A frame is about to leave for a member; false if its link is not the member's any more. From now
+    /// on the member is expected to acknowledge it, if it has a number.
+    pub(crate) fn leaves(
+        &mut self,
+        now: Time,
+        session: SessionId,
+        link: Link,
+        number: Option<u64>,
+    ) -> bool {
+        let Some(member) = self.members.get_mut(session).filter(|m| m.link == Some(link)) else {
+            return false;
+        };
+        if let Some(number) = number {
+            member.left = member.left.max(number);
+            if member.progress_at.is_none() && member.is_active() && member.owes_acknowledgement() {
+                let progress_at = self.deadlines.service(now).after(self.config.progress);
+                member.progress_at = Some(progress_at);
+                self.deadlines.arm(session, member);
+            }
         }
+        true
+    }
+
+    /// Compares what is counted and indexed with a search of all members.
+    pub(crate) fn check_indexes(&self) -> Result<(), String> {
+        self.members.check()?;
+        let missed = |member: &Member| member.lost > member.sent && member.link.is_some();
+        for (session, member) in self.members.iter().filter(|(_, member)| member.is_active()) {
+            let waits = member.resyncing.is_some_and(|resyncing| resyncing.again);
+            if missed(member) && !waits && !self.missed.contains(session) {
+                return Err(format!("{session} has missed something and nobody looks at it"));
+            }
+            let next =
+                [member.progress_at, member.calls.next_deadline()].into_iter().flatten().min();
+            if next.is_some_and(|next| member.alarm_at.is_none_or(|at| at > next)) {
+                return Err(format!("{session} has a deadline at {next:?} that nobody looks at"));
+            }
+            let newest = member.outbox.back().map_or(0, |kept| kept.seq);
+            if newest > self.dirty.said && !self.dirty.members.contains(session) {
+                return Err(format!("{newest} was said to {session} and is in no cut to come"));
+            }
+            let is_untold = member.applied > member.told && member.link.is_some();
+            if is_untold && !self.untold.contains(session) {
+                return Err(format!(
+                    "nobody will tell {session} that {} is applied",
+                    member.applied
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    fn window(&self) -> Window {
+        Window { frames: self.config.window_frames, bytes: self.config.window_bytes }
     }
 
     /// Without this a zone would keep all it ever said up to its bounds, long after everybody has
@@ -228,14 +286,31 @@ impl Room {
         while over(&self.stream.ring) {
             let Some(entry) = self.stream.ring.pop() else { break };
             hit(Mark::RingEvicted);
-            for (session, member) in &mut self.members {
-                let meant = entry.seq > member.joined && entry.to.contains(*session);
-                if meant && member.is_active() && member.acked < entry.seq && !member.native {
-                    member.lost = member.lost.max(entry.seq);
-                    self.missed = true;
-                    self.dirty.members.insert(*session);
+            match &entry.to {
+                Recipients::Only(sessions) => {
+                    for session in sessions.iter() {
+                        self.lose(*session, entry.seq);
+                    }
+                }
+                // As many as heard it when it was said.
+                Recipients::All | Recipients::Except(_) => {
+                    let meant = self.members.keys().filter(|session| entry.to.contains(**session));
+                    for session in meant.copied().collect::<Vec<_>>() {
+                        self.lose(session, entry.seq);
+                    }
                 }
             }
+        }
+    }
+
+    /// The ring has forgotten an entry that was meant for a member.
+    fn lose(&mut self, session: SessionId, seq: u64) {
+        let Some(member) = self.members.get_mut(session) else { return };
+        let meant = seq > member.joined && member.is_active() && !member.native;
+        if meant && member.acked < seq {
+            member.lost = member.lost.max(seq);
+            self.missed.insert(session);
+            self.dirty.members.insert(session);
         }
     }
 }
@@ -258,17 +333,28 @@ fn next_frame(
     Some((seq, frame.clone()))
 }
 
-/// How much a link may carry, and by when it must be acknowledged.
+/// How much a link may carry.
 #[derive(Clone, Copy)]
 struct Window {
     frames: usize,
     bytes: usize,
-    progress_at: Time,
 }
 
 impl Window {
     fn is_open(self, member: &Member) -> bool {
         member.flight.len() < self.frames && member.flight_bytes < self.bytes
+    }
+
+    /// Addresses a frame of several to a member, if it is one that frames are for; 1 if it is sent.
+    fn address(
+        self,
+        session: SessionId,
+        member: &mut Member,
+        frame: (u64, &SharedFrame),
+        out: &mut Release,
+    ) -> u64 {
+        let hears = !member.native && member.is_active();
+        u64::from(hears && self.offer(session, member, frame, out))
     }
 
     /// Addresses a frame to a member, and sends it at once if the member has everything before it.
@@ -303,7 +389,6 @@ impl Window {
         member.sent = seq;
         member.flight.push_back((seq, frame.len()));
         member.flight_bytes += frame.len();
-        member.progress_at.get_or_insert(self.progress_at);
-        out.push(ZoneOutput::Send { session, link, frame: frame.clone() });
+        out.push_numbered(seq, ZoneOutput::Send { session, link, frame: frame.clone() });
     }
 }

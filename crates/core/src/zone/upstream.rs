@@ -22,10 +22,24 @@ use crate::exchange::{Native, ToHub};
 use crate::id::{CallId, Leg, SessionEpoch, SessionId};
 use crate::mark::{Mark, hit};
 use crate::planted::{Bug, is_armed};
+use crate::text::clip;
 use crate::time::Time;
 
 /// In a zone that is not gated an `Applied` waits for so many numbers, or for `ack_delay`.
 const ACK_EVERY: u64 = 32;
+
+/// Why a numbered frame was consumed and not applied.
+struct UpRefusal {
+    code: RefusalCode,
+    /// What the game's decoder said about the payload; empty otherwise.
+    text: String,
+}
+
+impl From<RefusalCode> for UpRefusal {
+    fn from(code: RefusalCode) -> Self {
+        Self { code, text: String::new() }
+    }
+}
 
 impl<Z: Zone> ZoneCore<Z> {
     pub(crate) fn up(&mut self, now: Time, session: SessionId, epoch: SessionEpoch, up: Up) {
@@ -56,32 +70,35 @@ impl<Z: Zone> ZoneCore<Z> {
             poisoned = member.poisoned.contains(&seq);
             member.poisoned.retain(|number| *number > seq);
         }
+        self.room.untold.insert(session);
         self.room.dirty.any = true;
         let refusal = match poisoned {
             true => {
                 hit(Mark::Poisoned);
-                Some(RefusalCode::ZoneFault)
+                Some(RefusalCode::ZoneFault.into())
             }
             false => self.consume(now, session, up),
         };
-        if let Some(code) = refusal {
-            self.refuse(now, session, seq, code);
+        if let Some(refusal) = refusal {
+            self.refuse(session, seq, refusal);
         }
         self.note_applied(now, session, sent);
     }
 
     /// Applies a numbered frame, or says why not.
-    fn consume(&mut self, now: Time, session: SessionId, up: Up) -> Option<RefusalCode> {
+    fn consume(&mut self, now: Time, session: SessionId, up: Up) -> Option<UpRefusal> {
         match up.body {
             Some(up::Body::Message(message)) => {
                 return self.hear(now, session, up.seq, message);
             }
             Some(up::Body::Answer(answer)) => {
-                return self.answered(now, session, CallId(answer.call), answer.payload, up.seq);
+                let call = CallId(answer.call);
+                let refusal = self.answered(now, session, call, answer.payload, up.seq);
+                return refusal.map(UpRefusal::from);
             }
             Some(up::Body::Join(_)) => {
                 hit(Mark::JoinedTwice);
-                return Some(RefusalCode::AlreadyJoined);
+                return Some(RefusalCode::AlreadyJoined.into());
             }
             Some(up::Body::Part(_)) => {
                 hit(Mark::PartAsked);
@@ -89,7 +106,7 @@ impl<Z: Zone> ZoneCore<Z> {
             }
             Some(up::Body::Bye(_)) => self.depart(now, session, PartCause::Left, None, up.seq),
             // A decoder lets no frame without a body through.
-            None => return Some(RefusalCode::BadPayload),
+            None => return Some(RefusalCode::BadPayload.into()),
         }
         None
     }
@@ -100,19 +117,22 @@ impl<Z: Zone> ZoneCore<Z> {
         session: SessionId,
         number: u64,
         said: Said,
-    ) -> Option<RefusalCode> {
+    ) -> Option<UpRefusal> {
         if self.room.exceeds_share(session) {
             hit(Mark::RingShare);
-            return Some(RefusalCode::RingShare);
+            return Some(RefusalCode::RingShare.into());
         }
-        let Ok(message) = decode::<Z::In>(said.payload) else {
-            hit(Mark::BadPayload);
-            return Some(RefusalCode::BadPayload);
+        let message = match decode::<Z::In>(said.payload) {
+            Ok(message) => message,
+            Err(BadPayload(text)) => {
+                hit(Mark::BadPayload);
+                return Some(UpRefusal { code: RefusalCode::BadPayload, text });
+            }
         };
         let player = self.room.active(session)?.player;
         let from = Sender { session, player, number, wants_reply: said.wants_reply };
         if self.closed {
-            return Some(RefusalCode::ZoneFault);
+            return Some(RefusalCode::ZoneFault.into());
         }
         self.step(now, Some((session, number)), |game, ctx| game.on_message(ctx, from, message));
         None
@@ -206,18 +226,30 @@ impl<Z: Zone> ZoneCore<Z> {
         None
     }
 
-    pub(crate) fn expire_calls(&mut self, now: Time) {
-        let due = |calls: &crate::call::Calls| calls.next_deadline().is_some_and(|at| now >= at);
-        let sessions: Vec<SessionId> =
-            self.room.members.iter().filter(|(_, m)| due(&m.calls)).map(|(id, _)| *id).collect();
-        for session in sessions {
-            let Some(member) = self.room.active_mut(session) else { continue };
-            for call in member.calls.expire(now) {
+    /// A member is looked at because the first of its deadlines has come, or would have, had it not
+    /// moved since.
+    pub(crate) fn deadline_came(&mut self, now: Time, session: SessionId) {
+        let service = self.room.deadlines.service(now);
+        let Some(member) = self.room.members.get_mut(session) else { return };
+        member.alarm_at = None;
+        if !member.is_active() {
+            return;
+        }
+        let epoch = member.epoch;
+        let is_slow = member.progress_at.is_some_and(|at| service >= at);
+        if member.calls.next_deadline().is_some_and(|at| service >= at) {
+            self.room.dirty.members.insert(session);
+            for call in member.calls.expire(service) {
                 hit(Mark::CallTimeout);
                 self.unanswered(now, session, call.key, CallFailed::Timeout);
             }
             self.tell_awaiting(session);
         }
+        if is_slow {
+            hit(Mark::TooSlow);
+            self.sever(session, epoch, CloseCode::TooSlow);
+        }
+        self.room.arm(session);
     }
 
     /// The client has everything up to here.
@@ -229,7 +261,7 @@ impl<Z: Zone> ZoneCore<Z> {
         leg: Leg,
         seq: u64,
     ) {
-        let Some(member) = self.room.members.get_mut(&session) else { return };
+        let Some(member) = self.room.members.get_mut(session) else { return };
         if member.epoch != epoch || !member.is_active() || leg != member.leg {
             if leg > member.leg {
                 hit(Mark::AckAhead);
@@ -249,44 +281,31 @@ impl<Z: Zone> ZoneCore<Z> {
         {
             // It was overrun again meanwhile; `overrun` finds it at the end of this input.
             member.lost = member.lost.max(member.sent + 1);
-            self.room.missed = true;
+            self.room.missed.insert(session);
         }
-        if member.flight.is_empty() {
+        if !member.owes_acknowledgement() {
             member.progress_at = None;
         } else if progressed {
-            member.progress_at = Some(now.after(self.room.config.progress));
+            let service = self.room.deadlines.service(now);
+            member.progress_at = Some(service.after(self.room.config.progress));
+            self.room.deadlines.arm(session, member);
         }
-        self.room.pump(now, session, &mut self.out);
-    }
-
-    pub(crate) fn sever_slow(&mut self, now: Time) {
-        let slow: Vec<(SessionId, SessionEpoch)> = self
-            .room
-            .members
-            .iter()
-            .filter(|(_, member)| member.progress_at.is_some_and(|at| now >= at))
-            .map(|(id, member)| (*id, member.epoch))
-            .collect();
-        for (session, epoch) in slow {
-            hit(Mark::TooSlow);
-            self.sever(session, epoch, CloseCode::TooSlow);
-        }
-        self.room.reset_alarm();
+        self.room.pump(session, &mut self.out);
     }
 
     /// The hub will close the connection; until it says so nothing more is said on it.
     pub(crate) fn sever(&mut self, session: SessionId, epoch: SessionEpoch, code: CloseCode) {
-        if let Some(member) = self.room.members.get_mut(&session) {
+        if let Some(member) = self.room.members.get_mut(session) {
             member.progress_at = None;
         }
         self.out.push(ZoneOutput::ToHub(ToHub::Sever { session, epoch, code }));
     }
 
-    fn refuse(&mut self, now: Time, session: SessionId, to: u64, code: RefusalCode) {
-        let text = String::new();
-        let body = down::Body::Refused(Refused { to, code: code.into(), text, leg: 0 });
+    fn refuse(&mut self, session: SessionId, to: u64, refusal: UpRefusal) {
+        let (code, text) = (refusal.code.into(), clip(refusal.text));
+        let body = down::Body::Refused(Refused { to, code, text, leg: 0 });
         if self.room.active(session).is_some() {
-            self.room.say_to(now, session, body, &mut self.out);
+            self.room.say_to(session, body, &mut self.out);
         }
     }
 
@@ -306,7 +325,7 @@ impl<Z: Zone> ZoneCore<Z> {
             return;
         }
         let delay = self.room.config.ack_delay;
-        let Some(member) = self.room.members.get_mut(&session) else { return };
+        let Some(member) = self.room.members.get_mut(session) else { return };
         let has_company = member.sent > sent && now >= member.told_at.after(delay);
         if has_company || member.applied >= member.told.saturating_add(ACK_EVERY) {
             member.told_at = now;
@@ -326,8 +345,7 @@ impl<Z: Zone> ZoneCore<Z> {
 
     /// Every number consumed since the last cut is acknowledged with this one.
     pub(crate) fn acknowledge_cut(&mut self) {
-        let sessions: Vec<SessionId> = self.room.dirty.members.iter().copied().collect();
-        for session in sessions {
+        for session in std::mem::take(&mut self.room.untold) {
             if self.room.members.get(&session).is_some_and(|m| m.applied > m.told) {
                 self.tell_applied(session);
             }
@@ -341,7 +359,7 @@ impl<Z: Zone> ZoneCore<Z> {
     }
 
     fn applied_frame(&mut self, session: SessionId) -> Option<ZoneOutput> {
-        let member = self.room.members.get_mut(&session)?;
+        let member = self.room.members.get_mut(session)?;
         let link = member.link?;
         member.told = member.applied;
         let frame = server_frame::Frame::Applied(Applied { seq: member.applied });

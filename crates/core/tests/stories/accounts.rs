@@ -3,7 +3,8 @@
 use rejoin_core::account::{Name, Refusal, Role};
 use rejoin_core::event::{EndCause, Event};
 use rejoin_core::hub::{
-    AccountPolicy, Admission, Answer, Command, PasswordHash, PlayerCommand, Whom,
+    AccountPolicy, Admission, Answer, Command, Duplicates, HubInput, PasswordHash, PlayerCommand,
+    Whom,
 };
 use rejoin_core::id::PlayerId;
 use rejoin_core::scope::ScopeId;
@@ -64,7 +65,7 @@ fn who_proves_an_account_is_its_player_on_any_device() {
     assert_eq!(desk.closed("phone"), Some(CloseCode::TakenOver));
     desk.cut("laptop");
     assert_eq!(desk.resume("laptop").rung(), Rung::Replayed, "its own key signs the resume");
-    assert_eq!(desk.try_resume("phone"), Err(CloseCode::Credential), "the other key does not");
+    assert_eq!(desk.try_resume("phone"), Err(CloseCode::SessionUnknown), "the other key does not");
     // A key that was not linked is a guest without the password.
     let guest = desk.client("phone").player();
     assert_eq!(player(desk.try_login("phone")), guest);
@@ -229,6 +230,218 @@ fn a_new_password_ends_sessions_and_takes_the_keys() {
     assert_eq!(desk.try_login("ann"), Err(CloseCode::Credential), "not by the key alone");
     let guest = desk.client("ann").player();
     assert_eq!(player(prove(&mut desk, "ann", "password ann bring")), guest, "it is linked again");
+}
+
+/// A desk where the game's rule decides about each login.
+fn desk_with_rule() -> Desk {
+    let mut config = config();
+    config.accounts = AccountPolicy::Optional;
+    config.admission = Admission::Ask(std::time::Duration::from_secs(5));
+    Desk::new(config)
+}
+
+fn new_password(name: &str) -> PlayerCommand {
+    PlayerCommand::SetPassword(whom(name), PasswordHash("new".to_owned()))
+}
+
+/// What an operator does while a login waits for the game's rule, and how the login is answered then.
+fn late_answer(words: &str, meanwhile: impl FnOnce(&mut Desk)) -> (Desk, Option<CloseCode>) {
+    let mut desk = desk_with_rule();
+    add(&mut desk, "ann");
+    prove(&mut desk, "ann", "password ann join").expect("let in");
+    desk.bye("ann");
+    desk.doorman = Doorman::Sleeps;
+    let waits = match words {
+        "" => desk.try_login("ann"),
+        words => prove(&mut desk, "eve", words),
+    };
+    assert_eq!(waits, Err(CloseCode::Unspecified), "it waits for the rule");
+    meanwhile(&mut desk);
+    let name = if words.is_empty() { "ann" } else { "eve" };
+    let connection = desk.client(name).connection();
+    desk.input(HubInput::Admission { connection, verdict: Ok(()) });
+    let verdict = desk.verdict(name, connection).err();
+    (desk, verdict)
+}
+
+/// The old password, proven before the change and let in by the game after it, is refused and links
+/// nothing; so is a key that the change took.
+#[test]
+fn a_login_that_waits_while_the_password_changes_is_refused_and_links_nothing() {
+    for words in ["password ann", "password ann join", ""] {
+        let (mut desk, verdict) = late_answer(words, |desk| {
+            assert_eq!(order(desk, new_password("ann")), Answer::Done);
+        });
+        assert_eq!(verdict, Some(CloseCode::Credential), "{words:?}");
+        assert_eq!(desk.hub.sessions().count(), 0, "{words:?}");
+        let ann = desk.hub.player(&whom("ann")).and_then(|ann| ann.account).expect("kept");
+        assert!(ann.keys.is_empty(), "{words:?}: the new password took them all");
+        desk.doorman = Doorman::Approves;
+        let eve = Client::new("eve").player();
+        assert_eq!(player(desk.try_login("eve")), eve, "{words:?}: its key is a guest's");
+    }
+}
+
+#[test]
+fn a_login_that_waits_while_its_account_is_locked_or_deleted_is_refused() {
+    let lock = |desk: &mut Desk| {
+        assert_eq!(order(desk, PlayerCommand::Lock(whom("ann"), true)), Answer::Done);
+    };
+    let delete = |desk: &mut Desk| {
+        assert_eq!(order(desk, PlayerCommand::Delete(whom("ann"))), Answer::Done);
+    };
+    let make_anew = |desk: &mut Desk| {
+        assert_eq!(order(desk, PlayerCommand::Delete(whom("ann"))), Answer::Done);
+        add(desk, "ann");
+    };
+    for words in ["password ann", "password ann join", ""] {
+        let (desk, verdict) = late_answer(words, lock);
+        assert_eq!(verdict, Some(CloseCode::Locked), "{words:?}");
+        assert_eq!(desk.hub.sessions().count(), 0, "{words:?}");
+        let (desk, verdict) = late_answer(words, delete);
+        assert_eq!(verdict, Some(CloseCode::Credential), "{words:?}: deleted");
+        assert_eq!(desk.hub.sessions().count(), 0, "{words:?}");
+        let (desk, verdict) = late_answer(words, make_anew);
+        assert_eq!(verdict, Some(CloseCode::Credential), "{words:?}: another one of that name");
+        let ann = desk.hub.player(&whom("ann")).and_then(|ann| ann.account).expect("made anew");
+        assert!(ann.keys.is_empty() && !ann.used, "{words:?}: nothing of it is used");
+    }
+}
+
+/// Without a rule the window is the commit of the new password: the login's own change waits behind it.
+#[test]
+fn a_login_behind_the_commit_of_a_new_password_is_refused_and_links_nothing() {
+    for (change, code) in [
+        (new_password("ann"), CloseCode::Credential),
+        (PlayerCommand::Lock(whom("ann"), true), CloseCode::Locked),
+        (PlayerCommand::Delete(whom("ann")), CloseCode::Credential),
+    ] {
+        let told = format!("{change:?}");
+        let mut desk = desk(AccountPolicy::Optional);
+        add(&mut desk, "ann");
+        desk.store.hold(|scope| matches!(scope, ScopeId::Account(_)));
+        desk.order(Command::Player(change));
+        let early = prove(&mut desk, "eve", "password ann join");
+        assert_eq!(early, Err(CloseCode::Unspecified), "{told}: neither in nor refused yet");
+        let connection = desk.client("eve").connection();
+        desk.store.release();
+        desk.run();
+        assert_eq!(desk.verdict("eve", connection), Err(code), "{told}");
+        assert_eq!(desk.hub.sessions().count(), 0, "{told}");
+        let ann = desk.hub.player(&whom("ann")).and_then(|ann| ann.account);
+        assert!(ann.is_none_or(|ann| ann.keys.is_empty()), "{told}");
+    }
+}
+
+/// A login that changes nothing of its account is let in before the new password is committed, and ends
+/// with that commit like every session.
+#[test]
+fn a_session_that_began_before_the_commit_of_a_new_password_ends_with_it() {
+    let mut desk = desk(AccountPolicy::Optional);
+    add(&mut desk, "ann");
+    prove(&mut desk, "ann", "password ann").expect("let in");
+    desk.bye("ann");
+    desk.store.hold(|scope| matches!(scope, ScopeId::Account(_)));
+    desk.order(Command::Player(new_password("ann")));
+    assert!(prove(&mut desk, "eve", "password ann").is_ok());
+    desk.store.release();
+    desk.run();
+    assert_eq!(desk.closed("eve"), Some(CloseCode::Kicked));
+    assert_eq!(desk.hub.sessions().count(), 0);
+}
+
+#[test]
+fn two_first_logins_with_one_subject_are_one_account() {
+    for has_rule in [false, true] {
+        let mut config = config();
+        (config.accounts, config.duplicates) = (AccountPolicy::Optional, Duplicates::Allow(2));
+        if has_rule {
+            config.admission = Admission::Ask(std::time::Duration::from_secs(5));
+        }
+        let mut desk = Desk::new(config);
+        desk.store.hold(|scope| matches!(scope, ScopeId::Account(_)));
+        for name in ["phone", "laptop"] {
+            let early = prove(&mut desk, name, "token sub-1 join");
+            assert_eq!(early, Err(CloseCode::Unspecified), "{name} waits for the commit");
+        }
+        let of = ["phone", "laptop"].map(|name| desk.client(name).connection());
+        desk.store.release();
+        desk.run();
+        let first = player(desk.verdict("phone", of[0]));
+        assert_eq!(player(desk.verdict("laptop", of[1])), first, "with a rule: {has_rule}");
+        let known = desk.hub.players_after(None, 10);
+        assert_eq!(known.len(), 1, "{known:?}");
+        let account = known[0].account.as_ref().expect("an account");
+        assert_eq!((account.player, account.keys.len()), (first, 2), "both keys are linked");
+    }
+}
+
+/// Whoever logs in to an account with a key that is another's ends with that key's ban, too.
+#[test]
+fn the_ban_of_a_key_ends_the_session_of_an_account_that_it_opened() {
+    for is_linked in [false, true] {
+        let mut desk = desk(AccountPolicy::Optional);
+        add(&mut desk, "ann");
+        prove(&mut desk, "ann", "password ann").expect("let in");
+        desk.bye("ann");
+        let words = if is_linked { "password ann join" } else { "password ann" };
+        prove(&mut desk, "eve", words).expect("let in");
+        let key = Client::new("eve").player();
+        let ban = PlayerCommand::Ban(Whom::Player(key), WallTime(u64::MAX), String::new());
+        assert_eq!(order(&mut desk, ban), Answer::Done);
+        assert_eq!(desk.closed("eve"), Some(CloseCode::Banned), "linked: {is_linked}");
+        assert!(prove(&mut desk, "ann", "password ann").is_ok(), "the account is not banned");
+        assert_eq!(prove(&mut desk, "eve", words), Err(CloseCode::Banned));
+    }
+}
+
+/// The settings of a new start hold for sessions of the last one, too.
+#[test]
+fn an_identity_that_is_switched_off_resumes_no_older_session() {
+    type Switch = fn(&mut rejoin_core::hub::HubConfig);
+    type Begin = fn(&Client, &[u8]) -> Hello;
+    let open = || {
+        let mut config = config();
+        (config.anonymous, config.accounts) = (true, AccountPolicy::Optional);
+        Desk::new(config)
+    };
+    let by_key: Begin = |client, nonce| client.login(false, nonce);
+    let as_guest: Begin = |_, _| {
+        let identity = Some(login::Identity::Mint(Default::default()));
+        hello_for(hello::Purpose::Login(Login { identity, fresh: false }))
+    };
+    let nameless: Begin = |_, _| anonymous();
+    let cases: [(&str, Begin, Switch); 4] = [
+        ("keys", by_key, |config| config.keys = false),
+        ("secrets", as_guest, |config| config.secrets = false),
+        ("anonymous", nameless, |config| config.anonymous = false),
+        ("guests", by_key, |config| config.accounts = AccountPolicy::Required),
+    ];
+    for (what, begin, switch) in cases {
+        let mut desk = open();
+        desk.try_hello("ann", begin).expect("let in");
+        desk.crash();
+        switch(&mut desk.config);
+        desk.restart();
+        assert_eq!(desk.try_resume("ann"), Err(CloseCode::IdentityOff), "{what}");
+    }
+    // Accounts are let in whatever they began with.
+    let mut desk = open();
+    add(&mut desk, "ann");
+    prove(&mut desk, "ann", "password ann").expect("let in");
+    add(&mut desk, "bob");
+    let by_name = |_: &Client, _: &[u8]| Hello { admission: "password bob".into(), ..anonymous() };
+    desk.try_hello("bob", by_name).expect("let in");
+    desk.crash();
+    (desk.config.anonymous, desk.config.accounts) = (false, AccountPolicy::Required);
+    desk.restart();
+    for name in ["ann", "bob"] {
+        assert_eq!(
+            desk.try_resume(name).map(|welcome| welcome.rung()),
+            Ok(Rung::Replayed),
+            "{name}"
+        );
+    }
 }
 
 #[test]

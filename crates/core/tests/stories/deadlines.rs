@@ -2,10 +2,13 @@
 
 use std::time::Duration;
 
+use rejoin_core::hub::HubInput;
+use rejoin_core::scope::ScopeId;
 use rejoin_core::session::Latency;
 use rejoin_core::time::Time;
-use rejoin_core::wire::v1::{CloseCode, Ping, Rung, client_frame};
+use rejoin_core::wire::v1::{CloseCode, Ping, Position, Rung, client_frame};
 
+use crate::desk::client::client;
 use crate::desk::{Desk, config};
 
 #[test]
@@ -211,4 +214,116 @@ fn an_instant_that_goes_back_panics_nowhere_and_ends_nobody() {
     desk.cut("bob");
     desk.wait(120_000);
     assert_eq!(desk.view("bob"), None);
+}
+
+fn is_zone(scope: &ScopeId) -> bool {
+    matches!(scope, ScopeId::Zone(_))
+}
+
+// The reader's time runs from when a frame left, not from when the game said it.
+#[test]
+fn nobody_is_too_slow_for_a_frame_that_waits_for_its_commit() {
+    let mut desk = Desk::with_plaza(&["ann", "bob"]);
+    desk.store.hold(is_zone);
+    desk.say("bob", "say slow disk");
+    desk.wait(20_000);
+    desk.mute("ann");
+    desk.store.release();
+    desk.run();
+    assert_eq!((desk.closed("ann"), desk.closed("bob")), (None, None));
+    assert!(desk.take("ann").contains(&"slow disk".to_owned()));
+    for _ in 0..9 {
+        desk.wait(1_000);
+        desk.frame("ann", client_frame::Frame::Ping(Ping { nonce: 1 }));
+    }
+    assert_eq!(desk.closed("ann"), None, "she has had it for nine seconds");
+    desk.wait(1_000);
+    assert_eq!(desk.closed("ann"), Some(CloseCode::TooSlow));
+    desk.assert_plays("bob");
+}
+
+#[test]
+fn a_frame_that_has_left_is_not_excused_by_one_that_waits() {
+    let mut desk = Desk::with_plaza(&["ann", "bob"]);
+    desk.mute("ann");
+    desk.say("bob", "say one");
+    desk.store.hold(is_zone);
+    desk.say("bob", "say two");
+    for _ in 0..10 {
+        desk.frame("ann", client_frame::Frame::Ping(Ping { nonce: 1 }));
+        desk.wait(1_000);
+    }
+    desk.store.release();
+    desk.run();
+    assert_eq!(desk.closed("ann"), Some(CloseCode::TooSlow));
+}
+
+#[test]
+fn a_stalled_process_calls_nobody_too_slow_whose_acknowledgement_waits() {
+    for stall_ms in [11_000, 86_400_000] {
+        let mut desk = Desk::with_plaza(&["ann", "bob"]);
+        desk.mute("ann");
+        desk.say("bob", "say before the stall");
+        let ann = desk.client("ann");
+        let ack = Position { leg: ann.leg, seq: ann.seq };
+        let connection = ann.connection();
+        desk.client_mut("ann").is_obliging = true;
+        // It is on its way, and the process does not run.
+        desk.receive(connection, &client(client_frame::Frame::Ack(ack)));
+        desk.freeze(stall_ms);
+        desk.wait(1);
+        assert_eq!((desk.closed("ann"), desk.closed("bob")), (None, None), "{stall_ms} ms");
+        desk.assert_plays("ann");
+    }
+}
+
+#[test]
+fn a_stall_gives_a_silent_reader_no_more_than_the_stall() {
+    let mut desk = Desk::with_plaza(&["ann", "bob"]);
+    desk.mute("ann");
+    desk.say("bob", "say read this");
+    desk.freeze(60_000);
+    assert_eq!(desk.closed("ann"), None);
+    for _ in 0..10 {
+        desk.frame("ann", client_frame::Frame::Ping(Ping { nonce: 1 }));
+        desk.wait(1_000);
+    }
+    assert_eq!(desk.closed("ann"), Some(CloseCode::TooSlow));
+    desk.assert_plays("bob");
+}
+
+#[test]
+fn nobody_is_too_slow_while_the_disk_is_full() {
+    let mut desk = Desk::with_plaza(&["ann", "bob"]);
+    desk.mute("ann");
+    desk.say("bob", "say before it was full");
+    desk.store.hold(is_zone);
+    desk.store_full(true);
+    desk.say("bob", "say while it is full");
+    for _ in 0..20 {
+        desk.frame("ann", client_frame::Frame::Ping(Ping { nonce: 1 }));
+        desk.wait(1_000);
+    }
+    desk.client_mut("ann").is_obliging = true;
+    desk.store.release();
+    desk.store_full(false);
+    assert_eq!((desk.closed("ann"), desk.closed("bob")), (None, None));
+    assert!(desk.take("ann").contains(&"while it is full".to_owned()));
+    desk.assert_plays("ann");
+}
+
+// The driver is never idle: it wakes the hub between inputs, each a moment after the one before.
+#[test]
+fn deadlines_come_while_there_is_always_something_to_read() {
+    let mut desk = Desk::with_plaza(&["bob"]);
+    desk.connect("ann");
+    for number in 0..6_000 {
+        desk.now = desk.now.after(Duration::from_millis(2));
+        desk.frame("bob", client_frame::Frame::Ping(Ping { nonce: number }));
+        if number % 1_000 == 999 {
+            desk.input(HubInput::Wake);
+        }
+    }
+    assert_eq!(desk.closed("ann"), Some(CloseCode::HandshakeTimeout));
+    desk.assert_plays("bob");
 }

@@ -18,7 +18,7 @@ use rejoin_core::chance::Chance;
 use rejoin_core::event::Event;
 use rejoin_core::exchange::ToZone;
 use rejoin_core::guard::Origin;
-use rejoin_core::hub::{Answer, Hub, HubConfig, HubInput, HubOutput, Recovered};
+use rejoin_core::hub::{Answer, Hub, HubConfig, HubInput, HubOutput, Recovered, Warning};
 use rejoin_core::id::{ConnectionId, JobId, OwnerEpoch, PlayerId, SessionId, ZoneId};
 use rejoin_core::scope::ScopeId;
 use rejoin_core::session::Serializer;
@@ -73,8 +73,16 @@ pub struct Desk {
     pub origin: Option<Origin>,
     /// Addresses that were shut out.
     pub barred: Vec<(Origin, Duration)>,
+    /// How far the wall clock of the next start is ahead.
+    pub wall_ahead_ms: u64,
+    /// What an operator was told.
+    pub warnings: Vec<Warning>,
     /// Zones are not opened before this is false again.
     pub hold_zones: bool,
+    /// This zone reads its mailbox no further; it still hears of its commits.
+    pub asleep: Option<ZoneId>,
+    /// The story times what it does: nothing is compared with a search of everything.
+    pub is_timed: bool,
     /// A connection that is told its last word stays half open.
     pub half_open: bool,
     /// What is kept of these players is damaged: the next start finds out.
@@ -113,7 +121,11 @@ impl Desk {
             clerk: Clerk::default(),
             origin: None,
             barred: Vec::new(),
+            wall_ahead_ms: 0,
+            warnings: Vec::new(),
             hold_zones: false,
+            asleep: None,
+            is_timed: false,
             half_open: false,
             damaged_players: Vec::new(),
             version: 1,
@@ -171,7 +183,7 @@ impl Desk {
             }
         }
         let seed = [self.lives; 32];
-        let wall = WallTime(1_000_000 + self.now.as_millis());
+        let wall = WallTime(1_000_000 + self.now.as_millis() + self.wall_ahead_ms);
         let (hub, damaged) = Hub::open(self.now, wall, self.config.clone(), seed, recovered);
         assert!(damaged.is_empty(), "{damaged:?}");
         self.hub = hub;
@@ -182,10 +194,20 @@ impl Desk {
     pub fn run(&mut self) {
         for _ in 0..1_000_000 {
             if !self.step() {
-                return;
+                return self.check();
             }
         }
         panic!("the machines never come to rest");
+    }
+
+    /// What is indexed is what a search finds.
+    fn check(&self) {
+        if !self.is_timed {
+            self.hub.check_indexes().expect("the hub's indexes are right");
+            for zone in self.zones.values() {
+                zone.machine.check_indexes().expect("a zone's indexes are right");
+            }
+        }
     }
 
     /// One step: the next input of the hub, of a zone, or of the store.
@@ -195,9 +217,10 @@ impl Desk {
             self.hub.handle(self.now, input);
             return true;
         }
-        let ready = self.zones.iter().find(|(_, zone)| {
+        let ready = self.zones.iter().find(|(id, zone)| {
             let commit = matches!(zone.mailbox.front(), Some(ZoneInput::Committed(_)));
-            !zone.mailbox.is_empty() && (commit || zone.machine.is_accepting())
+            let reads = self.asleep != Some(**id) && zone.machine.is_accepting();
+            !zone.mailbox.is_empty() && (commit || reads)
         });
         if let Some(id) = ready.map(|(id, _)| *id) {
             self.feed_zone(id);
@@ -224,7 +247,8 @@ impl Desk {
         }
     }
 
-    fn feed_zone(&mut self, id: ZoneId) {
+    /// Feeds a zone the next thing in its mailbox.
+    pub fn feed_zone(&mut self, id: ZoneId) {
         let Some(zone) = self.zones.get_mut(&id) else { return };
         if let Some(input) = zone.mailbox.pop_front() {
             zone.machine.handle(self.now, input);
@@ -255,6 +279,7 @@ impl Desk {
                 HubOutput::Close { connection, code } => self.close(connection, code),
                 HubOutput::Pause { .. } | HubOutput::Compress { .. } => {}
                 HubOutput::Bar { origin, wait } => self.barred.push((origin, wait)),
+                HubOutput::Warn(warning) => self.warnings.push(warning),
                 HubOutput::Verify { connection, public_key, text, signature } => {
                     let key = VerifyingKey::from_bytes(&public_key);
                     let signature = Signature::from_bytes(&signature);
@@ -374,6 +399,17 @@ impl Desk {
         self.run();
     }
 
+    /// The zones that the hub has asked for and that are not open yet.
+    pub fn take_openings(&mut self) -> Vec<ZoneSpec> {
+        self.to_open.drain(..).collect()
+    }
+
+    /// Opens a zone and gives what it has to say to the hub, instead of carrying it there.
+    pub fn open_aside(&mut self, spec: ZoneSpec) -> HubInput {
+        self.open_zone(spec);
+        self.to_hub.pop_back().expect("a zone says that it is open")
+    }
+
     /// The disk is full, or has room again: everybody hears of it.
     pub fn store_full(&mut self, is_full: bool) {
         for zone in self.zones.values_mut() {
@@ -403,7 +439,11 @@ impl Desk {
 
     /// Time jumps: the process could not run.
     pub fn freeze(&mut self, ms: u64) {
-        self.now = self.now.after(Duration::from_millis(ms));
+        let gap = Duration::from_millis(ms);
+        self.now = self.now.after(gap);
+        for zone in self.zones.values_mut() {
+            zone.mailbox.push_front(ZoneInput::Stalled(gap));
+        }
         self.wake();
     }
 

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use rejoin_core::hub::{Admission, Answer, Command, HubInput};
+use rejoin_core::hub::{Admission, Answer, Command, HubInput, PlayerCommand, Whom};
 use rejoin_core::time::WallTime;
 use rejoin_core::wire::proof::{Proof, Purpose};
 use rejoin_core::wire::v1::{
@@ -107,7 +107,7 @@ fn a_resume_signed_for_another_session_epoch_or_purpose_is_refused() {
             }
             hello
         });
-        assert_eq!(refused, Err(CloseCode::Credential), "{what}");
+        assert_eq!(refused, Err(CloseCode::SessionUnknown), "{what}");
     }
     desk.assert_plays("bob");
 }
@@ -143,7 +143,7 @@ fn another_player_cannot_sign_for_a_session() {
         }
         eve.signed(hello, nonce)
     });
-    assert_eq!(refused, Err(CloseCode::Credential));
+    assert_eq!(refused, Err(CloseCode::SessionUnknown));
     let refused = desk.try_hello("eve", |eve, nonce| {
         let mut hello = eve.resume(false, nonce);
         if let Some(hello::Purpose::Resume(resume)) = hello.purpose.as_mut() {
@@ -151,7 +151,7 @@ fn another_player_cannot_sign_for_a_session() {
         }
         hello
     });
-    assert_eq!(refused, Err(CloseCode::Credential), "and not without a signature either");
+    assert_eq!(refused, Err(CloseCode::SessionUnknown), "and not without a signature either");
     desk.assert_plays("ann");
     desk.assert_plays("bob");
 }
@@ -276,17 +276,46 @@ fn a_ban_ends_what_is_live_and_keeps_out() {
 }
 
 #[test]
+fn who_is_banned_while_it_plays_reads_why() {
+    let mut desk = Desk::with_plaza(&["ann", "bob"]);
+    for (name, reason, text) in
+        [("ann", "spam", "this player is banned: spam"), ("bob", "", "this player is banned")]
+    {
+        let whom = Whom::Player(desk.client(name).player());
+        let ban = PlayerCommand::Ban(whom, WallTime(u64::MAX), reason.to_owned());
+        assert_eq!(desk.command(Command::Player(ban)), Some(Answer::Done));
+        let frames = &desk.client(name).line().frames;
+        let farewell = frames.last().and_then(|frame| frame.frame.as_ref());
+        let Some(server_frame::Frame::Farewell(farewell)) = farewell else {
+            panic!("{farewell:?}");
+        };
+        assert_eq!((farewell.code(), &*farewell.text), (CloseCode::Banned, text));
+    }
+}
+
+#[test]
 fn a_ban_is_read_on_every_resume() {
     let mut desk = Desk::with_plaza(&["ann", "bob"]);
     let player = desk.client("ann").player();
     desk.cut("ann");
-    // The ban is known, and the end it brings waits for the disk.
-    desk.store.hold(|scope| !matches!(scope, rejoin_core::scope::ScopeId::Hub));
+    // A ban counts once it is kept: until then a return is neither let in nor refused.
+    desk.store.hold(|scope| matches!(scope, rejoin_core::scope::ScopeId::Player(_)));
     desk.order(Command::Ban(player, WallTime(u64::MAX)));
-    assert_eq!(desk.try_resume("ann"), Err(CloseCode::Banned));
+    assert_eq!(desk.try_resume("ann"), Err(CloseCode::Unspecified), "nothing is said yet");
+    let connection = desk.client("ann").connection();
     desk.store.release();
     desk.run();
+    assert_eq!(desk.verdict("ann", connection), Err(CloseCode::Banned));
     desk.assert_plays("bob");
+    // A crash in between has banned nobody, and has said so to nobody.
+    let player = desk.client("bob").player();
+    desk.cut("bob");
+    desk.store.hold(|scope| matches!(scope, rejoin_core::scope::ScopeId::Player(_)));
+    desk.order(Command::Ban(player, WallTime(u64::MAX)));
+    assert_eq!(desk.try_resume("bob"), Err(CloseCode::Unspecified), "nothing is said yet");
+    desk.crash();
+    desk.restart();
+    assert!(desk.try_resume("bob").is_ok());
 }
 
 /// Fail closed: a ban that cannot be read is not a player without a ban.
@@ -323,7 +352,8 @@ fn a_damaged_player_does_not_resume_either() {
     let mut desk = Desk::plain();
     desk.login("ann");
     let player = desk.client("ann").player();
-    desk.command(Command::Ban(player, WallTime(1)));
+    // Something is kept of her.
+    desk.command(Command::Unban(player));
     desk.damaged_players.push(player);
     desk.crash();
     desk.restart();
@@ -340,8 +370,8 @@ fn a_ban_that_is_over_lets_in_again() {
     desk.input(HubInput::Wall(WallTime(5_000_000)));
     desk.command(Command::Ban(player, WallTime(5_010_000)));
     assert_eq!(desk.try_login("ann"), Err(CloseCode::Banned));
-    desk.input(HubInput::Wall(WallTime(1)));
-    assert_eq!(desk.try_login("ann"), Err(CloseCode::Banned), "the wall never runs backwards");
+    desk.input(HubInput::Wall(WallTime(4_800_000)));
+    assert_eq!(desk.try_login("ann"), Err(CloseCode::Banned), "a small step back is waited out");
     desk.wait(10_000);
     assert!(desk.try_login("ann").is_ok());
 }

@@ -1,7 +1,7 @@
 //! What clients say: each number is consumed exactly once, applied or refused with a typed answer.
 
 use rejoin_core::wire::Bytes;
-use rejoin_core::wire::v1::{CloseCode, Join, Message, Rung, hello, up};
+use rejoin_core::wire::v1::{CloseCode, Down, Join, Message, Rung, down, hello, server_frame, up};
 
 use crate::desk::Desk;
 use crate::desk::client::{message, up_frame};
@@ -19,7 +19,7 @@ fn an_unknown_zone_is_refused_and_opens_nothing() {
     };
     desk.up("ann", up::Body::Join(join("plaza", false)));
     desk.up("ann", up::Body::Join(join("no such kind", true)));
-    assert_eq!(desk.take("ann"), ["refused 1 UnknownZone", "refused 2 UnknownZone"]);
+    assert_eq!(desk.take("ann"), ["refused 1 UnknownZone", "refused 2 UnknownKind"]);
     desk.join("ann", "private");
     assert_eq!(desk.take("ann"), ["refused 3 CreateDenied"]);
     assert_eq!(desk.client("ann").applied, 3, "each number is consumed");
@@ -89,6 +89,14 @@ fn a_payload_that_is_no_message_of_the_game_is_refused() {
     let payload = Bytes::from_static(&[0xff, 0xfe]);
     desk.up("ann", up::Body::Message(Message { payload, ..Message::default() }));
     assert_eq!(desk.take("ann"), ["refused 2 BadPayload"]);
+    let refused = desk.client("ann").line().frames.iter().find_map(|frame| match &frame.frame {
+        Some(server_frame::Frame::Down(Down {
+            body: Some(down::Body::Refused(refused)), ..
+        })) => Some(refused.text.clone()),
+        _ => None,
+    });
+    let text = refused.expect("it was refused");
+    assert!(text.contains("invalid utf-8"), "the sender reads what the decoder said: {text:?}");
     desk.assert_plays("ann");
     desk.assert_plays("bob");
 }

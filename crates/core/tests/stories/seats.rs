@@ -119,8 +119,9 @@ fn a_zone_that_somebody_opened_is_not_made_a_games() {
     desk.up("ann", join("plaza", &GAME.to_string(), ""));
     let refused = Some(Answer::Refused(RefusalCode::CreateDenied));
     assert_eq!(desk.command(Command::OpenGame(game("plaza"))), refused);
+    let unknown = Some(Answer::Refused(RefusalCode::UnknownKind));
+    assert_eq!(desk.command(Command::OpenGame(game("no such kind"))), unknown);
     let refused = Some(Answer::Refused(RefusalCode::UnknownZone));
-    assert_eq!(desk.command(Command::OpenGame(game("no such kind"))), refused);
     let nameless = ZoneName::new("plaza", "no game's id");
     assert_eq!(desk.command(Command::OpenGame(nameless)), refused);
     assert_eq!(desk.hub.games().count(), 0);

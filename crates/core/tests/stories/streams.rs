@@ -339,7 +339,7 @@ fn the_last_words_of_a_zone_come_before_the_first_of_what_follows() {
     desk.say("ann", "transfer unknown p");
     let heard = desk.take("ann");
     let words: Vec<&str> = heard.iter().map(String::as_str).collect();
-    assert_eq!(words, ["p0", "p1", "p2", "p3", "p4", "out Transferred", "refused 0 UnknownZone"]);
+    assert_eq!(words, ["p0", "p1", "p2", "p3", "p4", "out Transferred", "refused 0 UnknownKind"]);
 }
 
 #[test]
@@ -402,5 +402,50 @@ fn a_rolled_back_zone_says_so_and_names_what_was_lost() {
     let welcome = desk.resume("ann");
     assert_eq!((welcome.rung(), welcome.reason()), (Rung::Resynced, RungReason::RolledBack));
     assert_eq!(welcome.lost_upstream, 1);
+    desk.assert_plays("ann");
+}
+
+#[test]
+fn what_was_told_to_be_lost_is_not_told_again_after_the_next_crash() {
+    let mut desk = Desk::plain();
+    desk.login("ann");
+    desk.join("ann", "session");
+    desk.wait(31_000);
+    let mut lost = Vec::new();
+    for _ in 0..3 {
+        desk.say("ann", "say lost");
+        desk.say("ann", "say lost, too");
+        desk.wait(100);
+        desk.crash();
+        desk.restart();
+        let welcome = desk.resume("ann");
+        assert_eq!((welcome.rung(), welcome.reason()), (Rung::Resynced, RungReason::RolledBack));
+        lost.push(welcome.lost_upstream);
+    }
+    assert_eq!(lost, [2, 2, 2]);
+    desk.assert_plays("ann");
+}
+
+#[test]
+fn a_loss_whose_welcome_never_arrived_is_told_again() {
+    let mut desk = Desk::plain();
+    desk.login("ann");
+    desk.join("ann", "session");
+    desk.wait(31_000);
+    desk.say("ann", "say lost");
+    desk.wait(100);
+    desk.crash();
+    desk.restart();
+    desk.mute("ann");
+    let ann = desk.client("ann");
+    let held = (ann.token.clone(), ann.epoch, ann.leg, ann.seq);
+    assert_eq!(desk.resume("ann").lost_upstream, 1);
+    desk.cut("ann");
+    let ann = desk.client_mut("ann");
+    (ann.token, ann.epoch, ann.leg, ann.seq) = held;
+    ann.is_obliging = true;
+    assert_eq!(desk.resume("ann").lost_upstream, 1);
+    desk.cut("ann");
+    assert_eq!(desk.resume("ann").lost_upstream, 0);
     desk.assert_plays("ann");
 }

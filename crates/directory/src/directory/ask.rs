@@ -3,10 +3,12 @@
 use rejoin_core::id::{GameId, HostId, OwnerEpoch, QueueId};
 
 use super::{Directory, DirectoryOutput};
-use crate::command::{Command, Target};
+use crate::caller::{Caller, Lock, Payer, Secret};
+use crate::catalogue::FleetSpec;
+use crate::command::{Answer, Command, Target};
 use crate::effect::NewGame;
 use crate::game::core::GameInput;
-use crate::game::{Ask, GameSpec};
+use crate::game::{Ask, Booking, GameSpec};
 use crate::host::core::{HostCore, HostInput};
 use crate::host::{HostOrder, HostWord, Registration};
 use crate::limits;
@@ -19,13 +21,14 @@ use crate::refusal::{Refusal, What};
 impl Directory {
     pub(super) fn command(&mut self, now: Moment, ticket: u64, command: Command) {
         match command {
-            Command::PutFleet(fleet) => {
-                let name = fleet.name.clone();
-                if self.catalogue.put_fleet(ticket, fleet) {
-                    self.redeclare(&name);
-                }
-                self.drain_catalogue();
-            }
+            Command::For(caller, command) => self.command_for(now, ticket, *command, caller),
+            command => self.command_for(now, ticket, command, Caller::default()),
+        }
+    }
+
+    fn command_for(&mut self, now: Moment, ticket: u64, command: Command, caller: Caller) {
+        match command {
+            Command::PutFleet(fleet) => self.put_fleet(ticket, fleet),
             Command::DeleteFleet(name) => self.delete_fleet(ticket, &name),
             Command::PutAlias(alias) => {
                 self.catalogue.put_alias(ticket, alias);
@@ -39,10 +42,17 @@ impl Directory {
                 self.catalogue.list(ticket);
                 self.drain_catalogue();
             }
-            Command::Register(registration) => self.register(now, ticket, registration),
-            Command::DescribeHost(host) => {
-                self.ask_host(now, ticket, host, HostInput::Describe { ticket });
+            Command::Register(registration) => self.register(now, ticket, registration, None),
+            Command::RegisterOwn { registration, capacity_max } => {
+                self.register(now, ticket, registration, Some(capacity_max));
             }
+            Command::DescribeHost(host) => match self.ended_hosts.get(&host) {
+                Some((_, ended)) if !self.hosts.contains_key(&host) => {
+                    let view = ended.clone();
+                    self.answer(ticket, Ok(Answer::Host(view)));
+                }
+                _ => self.ask_host(now, ticket, host, HostInput::Describe { ticket }),
+            },
             Command::FindHost(game) => {
                 let outcome = self.find_host(game);
                 self.answer(ticket, outcome);
@@ -51,7 +61,7 @@ impl Directory {
                 self.ask_host(now, ticket, host, HostInput::Drain { ticket });
             }
             Command::Create { target, spec } => {
-                if let Err(refusal) = self.create(now, ticket, &target, spec) {
+                if let Err(refusal) = self.create(now, ticket, &target, spec, &caller) {
                     self.answer(ticket, Err(refusal));
                 }
             }
@@ -68,55 +78,70 @@ impl Directory {
                 self.answer(ticket, Ok(answer));
             }
             Command::Search(request) => {
-                let outcome = self.search(&request).map(crate::Answer::Page);
-                self.answer(ticket, outcome);
+                if let Err(refusal) = self.search(ticket, request) {
+                    self.answer(ticket, Err(refusal));
+                }
             }
             Command::Subscribe { target, location, filter } => {
-                let outcome = self.subscribe(now.time, &target, location, &filter);
+                let outcome = self.subscribe(&target, location, &filter, caller.payer);
                 self.answer(ticket, outcome);
             }
             Command::Unsubscribe(id) => {
                 let outcome = self.unsubscribe(id);
                 self.answer(ticket, outcome);
             }
-            command => self.command_queue(now, ticket, command),
+            command => self.command_queue(now, ticket, command, caller),
         }
     }
 
-    fn command_queue(&mut self, now: Moment, ticket: u64, command: Command) {
+    fn command_queue(&mut self, now: Moment, ticket: u64, command: Command, caller: Caller) {
         match command {
             Command::PutQueue(spec) => self.put_queue(now, ticket, spec),
             Command::DeleteQueue(name) => {
                 self.ask_queue(now, ticket, &name, QueueInput::Delete { ticket });
             }
             Command::Place { queue, request } => {
-                self.ask_queue(now, ticket, &queue, QueueInput::Start { ticket, request });
+                let drawn = Secret::draw(&mut self.chance);
+                let request = Box::new(request);
+                let start = QueueInput::Start { ticket, request, caller, drawn };
+                self.ask_queue(now, ticket, &queue, start);
             }
             Command::CancelPlacement { queue, placement } => {
-                self.ask_queue(now, ticket, &queue, QueueInput::Cancel { ticket, placement });
+                let cancel = QueueInput::Cancel { ticket, placement, caller };
+                self.ask_queue(now, ticket, &queue, cancel);
             }
             Command::DescribePlacement { queue, placement } => {
                 self.ask_queue(now, ticket, &queue, QueueInput::Describe { ticket, placement });
             }
             Command::Watch { queue, placement } => {
-                self.ask_queue(now, ticket, &queue, QueueInput::Watch { ticket, placement });
+                let payer = caller.payer;
+                self.ask_queue(now, ticket, &queue, QueueInput::Watch { ticket, placement, payer });
             }
-            command => self.command_game(now, ticket, command),
+            command => self.command_game(now, ticket, command, caller),
         }
     }
 
-    fn command_game(&mut self, now: Moment, ticket: u64, command: Command) {
+    fn command_game(&mut self, now: Moment, ticket: u64, command: Command, caller: Caller) {
         let (game, ask) = match command {
             Command::DescribeGame(game) => (game, Ask::Describe),
             Command::Update { game, change } => (game, Ask::Update { change: Box::new(change) }),
             Command::Terminate(game) => (game, Ask::Terminate),
             Command::ListSeats(game) => (game, Ask::Seats),
+            Command::FindSeats { game, filter, after, limit } => {
+                (game, Ask::FindSeats { filter, after, limit })
+            }
+            Command::DescribeSeat { game, seat } => (game, Ask::DescribeSeat { seat }),
             Command::Reserve { game, guests, key, hold } => {
                 let ids = self.draw_seats(guests.len().min(limits::PARTY_MAX));
-                (game, Ask::Reserve { guests, key, hold, ids })
+                let drawn = Secret::draw(&mut self.chance);
+                let room = self.room_for(&caller);
+                (
+                    game,
+                    Ask::Reserve(Box::new(Booking { guests, key, hold, ids, caller, drawn, room })),
+                )
             }
             Command::Extend { game, seat, hold } => (game, Ask::Extend { seat, hold }),
-            Command::Release { game, seat } => (game, Ask::Release { seat }),
+            Command::Release { game, seat } => (game, Ask::Release { seat, caller }),
             Command::Claim { game, seat, player, holder } => {
                 (game, Ask::Claim { seat, player, holder })
             }
@@ -154,11 +179,44 @@ impl Directory {
         }
     }
 
+    /// How many more seats a caller may hold open.
+    fn room_for(&self, caller: &Caller) -> usize {
+        let most = self.config.open_seats_max;
+        caller.payer.map_or(usize::MAX, |payer| {
+            most.saturating_sub(self.open_seats.get(&payer).copied().unwrap_or_default())
+        })
+    }
+
+    /// A seat that a payer holds open, or holds open no more.
+    pub(super) fn note_open(&mut self, payer: Payer, is_open: bool) {
+        let count = self.open_seats.entry(payer).or_default();
+        *count = if is_open { *count + 1 } else { count.saturating_sub(1) };
+        if *count == 0 {
+            self.open_seats.remove(&payer);
+        }
+    }
+
+    fn put_fleet(&mut self, ticket: u64, fleet: FleetSpec) {
+        let from = (fleet.name.clone(), HostId::default());
+        let crew = self.crews.range(from..).take_while(|(name, _)| *name == fleet.name);
+        let mut hosts = crew.filter_map(|(_, id)| self.hosts.get(id)).filter(|it| !it.is_over());
+        let is_left = hosts.any(|host| !fleet.locations.contains(&host.registration().location));
+        if is_left {
+            return self.answer(ticket, Err(Refusal::InUse(What::Location)));
+        }
+        let name = fleet.name.clone();
+        if self.catalogue.put_fleet(ticket, fleet) {
+            self.redeclare(&name);
+        }
+        self.drain_catalogue();
+    }
+
     fn delete_fleet(&mut self, ticket: u64, name: &str) {
         let from = (name.to_owned(), HostId::default());
         let has_hosts = self.crews.range(from..).next().is_some_and(|(fleet, _)| fleet == name);
         let has_games = self.shelves.get(name).is_some_and(|shelf| !shelf.is_empty());
-        if self.catalogue.delete_fleet(ticket, name, has_hosts || has_games) {
+        let is_led_to = self.queues_of.contains_key(name);
+        if self.catalogue.delete_fleet(ticket, name, has_hosts || has_games || is_led_to) {
             self.forget_fleet(name);
         }
         self.drain_catalogue();
@@ -182,10 +240,33 @@ impl Directory {
         if is_new {
             self.queues.insert(id, QueueCore::create(now, self.config.clone(), id));
         }
+        self.unlead(id);
         self.tell_queue(now, id, QueueInput::Put { ticket, spec });
+        self.lead(id);
     }
 
-    fn register(&mut self, now: Moment, ticket: u64, registration: Registration) {
+    /// Enters a queue at the fleets that it leads to.
+    pub(super) fn lead(&mut self, id: QueueId) {
+        let Some(queue) = self.queues.get(&id) else { return };
+        for to in &queue.spec().destinations {
+            self.queues_of.entry(to.fleet.clone()).or_default().insert(id);
+        }
+    }
+
+    /// Takes it out again.
+    pub(super) fn unlead(&mut self, id: QueueId) {
+        let Some(queue) = self.queues.get(&id) else { return };
+        for to in &queue.spec().destinations {
+            if let Some(queues) = self.queues_of.get_mut(&to.fleet) {
+                queues.remove(&id);
+                if queues.is_empty() {
+                    self.queues_of.remove(&to.fleet);
+                }
+            }
+        }
+    }
+
+    fn register(&mut self, now: Moment, ticket: u64, registration: Registration, own: Option<u32>) {
         let limit = self.config.hosts_max;
         let fleet = self.catalogue.fleet(&registration.fleet);
         let fleet = fleet.and_then(|fleet| check_location(fleet, &registration.location));
@@ -194,7 +275,14 @@ impl Directory {
         let is_full = is_new && self.hosts.len() >= limit;
         let room =
             if is_full { Err(Refusal::LimitReached { what: "hosts", limit }) } else { Ok(()) };
-        let checked = registration.check().and(fleet).and(room);
+        let is_own = self.hosts.get(&id).is_some_and(|host| host.is_own());
+        let free = if is_own && own.is_none() {
+            let must = "another one: the server itself is this host";
+            Err(Refusal::Invalid { field: "name", must })
+        } else {
+            Ok(())
+        };
+        let checked = registration.check().and(fleet).and(room).and(free);
         if let Err(refusal) = checked {
             return self.answer(ticket, Err(refusal));
         }
@@ -203,7 +291,8 @@ impl Directory {
             self.hosts.insert(id, Box::new(host));
             self.crews.insert((registration.fleet.clone(), id));
         }
-        self.tell_host(now, id, HostInput::Register { ticket, registration });
+        self.ended_hosts.remove(&id);
+        self.tell_host(now, id, HostInput::Register { ticket, registration, own });
     }
 
     fn create(
@@ -212,6 +301,7 @@ impl Directory {
         ticket: u64,
         target: &Target,
         mut spec: GameSpec,
+        caller: &Caller,
     ) -> Result<(), Refusal> {
         let fleet = self.catalogue.resolve(target)?;
         check_location(fleet, &spec.location)?;
@@ -236,13 +326,15 @@ impl Directory {
         if self.games.len() >= limit {
             return Err(Refusal::LimitReached { what: "games", limit });
         }
-        let Some(host) = self.pick(&spec.fleet, &spec.location) else {
-            hit(Mark::NoHost);
-            return Err(Refusal::NoHost);
-        };
-        let (origin, party) = (None, Vec::new());
-        self.create_game(now, NewGame { id, spec, print, host, origin, party });
-        self.ask_game(now, ticket, id, Ask::Describe);
+        let host = self.pick(&spec.fleet, &spec.location, spec.capacity)?;
+        if let Some(known) = self.hosts.get(&host) {
+            // Searches by location find it where it runs, whatever was asked for.
+            spec.location.clone_from(&known.registration().location);
+        }
+        let (origin, party, lock) = (None, Vec::new(), Lock::default());
+        self.create_game(now, NewGame { id, spec, print, host, origin, party, lock });
+        let ask = if caller.is_outside { Ask::DescribeNew } else { Ask::Describe };
+        self.ask_game(now, ticket, id, ask);
         Ok(())
     }
 

@@ -1,29 +1,30 @@
-//! Searches and subscriptions: the views are changed when a Game's state is committed, and whoever
-//! subscribed hears of it in the same step.
+//! What can be found: the views that searches and lists look at. They are changed when a Game's state
+//! is committed; searches, and what subscribers are told of a change, are [steps](super::steps).
 
 use std::ops::Bound;
 use std::sync::Arc;
 
 use rejoin_core::id::{GameId, HostId};
-use rejoin_core::time::Time;
 
-use super::{Directory, DirectoryOutput};
+use super::Directory;
+use super::steps::SEARCHES_MAX;
+use crate::caller::Payer;
 use crate::command::{Answer, Target};
+use crate::config::DirectoryConfig;
 use crate::game::{GameView, Standing};
 use crate::host::{HostAddress, HostView};
 use crate::mark::{Mark, hit};
-use crate::print::Print;
 use crate::queue::QueueSpec;
 use crate::refusal::{Refusal, What};
-use crate::search::query::Query;
+use crate::search::query::{Search, read};
 use crate::search::shelf::Shelf;
-use crate::search::subscription::{News, Subscription};
-use crate::search::{CutCause, Filter, Page, SearchRequest, Sort, cursor};
+use crate::search::subscription::{Audience, Subscription};
+use crate::search::{CutCause, Filter, SearchRequest};
 
 impl Directory {
     /// A Game's committed state. How its host stands is no part of that, and bad news is shown at
     /// once, however late the commit is.
-    pub(super) fn seen(&mut self, now: Time, game: Arc<GameView>) {
+    pub(super) fn seen(&mut self, game: Arc<GameView>) {
         let standing = self.games.get(&game.id).map(|game| game.standing());
         let game = match standing.filter(|standing| *standing != Standing::Present) {
             Some(standing) => Arc::new(GameView { standing, ..GameView::clone(&game) }),
@@ -38,86 +39,45 @@ impl Directory {
             let shelf = Shelf::new(&declared.unwrap_or_default());
             self.shelves.insert(fleet.clone(), shelf);
         }
-        let Some(shelf) = self.shelves.get_mut(fleet) else { return };
-        let old = shelf.put(game.clone());
-        let new = game.is_listed().then_some(&game);
-        self.spread(now, fleet, game.id, old.as_ref(), new);
+        let is_followed = self.audiences.contains_key(fleet);
+        if let Some(shelf) = self.shelves.get_mut(fleet) {
+            shelf.put(game.clone(), is_followed);
+            if shelf.has_untold() {
+                self.untold.insert(fleet.clone());
+            }
+        }
     }
 
     /// The host of a Game does not stand well.
-    pub(super) fn hide(&mut self, now: Time, id: GameId) {
+    pub(super) fn hide(&mut self, id: GameId) {
         let fleet = self.games.get(&id).map(|game| game.fleet().to_owned());
         let shelf = fleet.and_then(|fleet| self.shelves.get(&fleet));
         if let Some(game) = shelf.and_then(|shelf| shelf.get(id)).cloned() {
-            self.seen(now, game);
+            self.seen(game);
         }
     }
 
-    pub(super) fn unlist(&mut self, now: Time, fleet: &str, game: GameId) {
-        let Some(shelf) = self.shelves.get_mut(fleet) else { return };
-        let old = shelf.remove(game);
-        self.spread(now, fleet, game, old.as_ref(), None);
-    }
-
-    fn spread(
-        &mut self,
-        now: Time,
-        fleet: &str,
-        game: GameId,
-        old: Option<&Arc<GameView>>,
-        new: Option<&Arc<GameView>>,
-    ) {
-        if old.is_none() && new.is_none() {
-            return;
-        }
-        let mut late = Vec::new();
-        for (id, subscription) in &mut self.subscriptions {
-            if subscription.fleet != fleet {
-                continue;
+    pub(super) fn unlist(&mut self, fleet: &str, game: GameId) {
+        let is_followed = self.audiences.contains_key(fleet);
+        if let Some(shelf) = self.shelves.get_mut(fleet) {
+            shelf.remove(game, is_followed);
+            if shelf.has_untold() {
+                self.untold.insert(fleet.to_owned());
             }
-            subscription.note(now, game, old, new);
-            for news in subscription.backlog.take() {
-                self.out.push_back(DirectoryOutput::News { subscription: *id, news });
-            }
-            if subscription.backlog.waiting() > self.config.news_max {
-                late.push(*id);
-            }
-        }
-        for id in late {
-            self.cut(id, CutCause::TooSlow);
         }
     }
 
-    pub(super) fn search(&self, request: &SearchRequest) -> Result<Page, Refusal> {
-        let fleet = self.catalogue.resolve(&request.target)?;
-        let filter = parse(&request.filter, Filter::parse)?;
-        let sort = parse(&request.sort, Sort::parse)?;
-        if !(1..=self.config.page_max).contains(&request.limit) {
-            return Err(Refusal::Invalid { field: "limit", must: "1 to the largest page" });
+    /// Begins a search; it is answered when its last step is done.
+    pub(super) fn search(&mut self, ticket: u64, request: SearchRequest) -> Result<(), Refusal> {
+        if self.searches.len() >= SEARCHES_MAX {
+            hit(Mark::Busy);
+            return Err(Refusal::Busy);
         }
-        let print = Print::of([
-            fleet.name.as_bytes(),
-            request.location.as_deref().unwrap_or_default().as_bytes(),
-            request.filter.as_bytes(),
-            request.sort.as_bytes(),
-        ]);
-        let after = match request.cursor.as_str() {
-            "" => None,
-            text => Some(cursor::read(text, print)?),
-        };
-        let query = Query {
-            filter: filter.as_ref(),
-            location: request.location.as_deref(),
-            sort: sort.as_ref(),
-            limit: request.limit,
-            after: after.as_ref(),
-            work_max: self.config.search_work_max,
-        };
-        let Some(shelf) = self.shelves.get(&fleet.name) else {
-            return Ok(Page { games: Vec::new(), cursor: None });
-        };
-        let (games, last) = query.run(shelf)?;
-        Ok(Page { games, cursor: last.map(|place| cursor::write(&place, print)) })
+        let fleet = self.catalogue.resolve(&request.target)?.name.clone();
+        let DirectoryConfig { page_max, search_work_max, .. } = *self.config;
+        let search = Search::new(fleet, request, page_max, search_work_max)?;
+        self.searches.push_back((ticket, search));
+        Ok(())
     }
 
     pub(super) fn list_games(
@@ -176,33 +136,18 @@ impl Directory {
 
     pub(super) fn subscribe(
         &mut self,
-        now: Time,
         target: &Target,
         location: Option<String>,
         filter: &str,
+        payer: Option<Payer>,
     ) -> Result<Answer, Refusal> {
         let fleet = self.catalogue.resolve(target)?.name.clone();
-        let filter = parse(filter, Filter::parse)?;
-        let query = Query {
-            filter: filter.as_ref(),
-            location: location.as_deref(),
-            sort: None,
-            limit: self.config.news_max,
-            after: None,
-            work_max: self.config.search_work_max,
-        };
-        let found = self.shelves.get(&fleet).map(|shelf| query.run(shelf)).transpose()?;
-        let (games, more) = found.unwrap_or_default();
-        if more.is_some() {
-            hit(Mark::SearchTooBroad);
-            return Err(Refusal::TooBroad { work_max: self.config.news_max });
-        }
-        let id = self.new_subscription()?;
-        let mut subscription = Subscription::new(fleet, location, filter);
-        for game in games {
-            subscription.push(now, News::Added(game));
-        }
+        let filter = read(filter, Filter::parse).map_err(Refusal::Filter)?;
+        let id = self.new_subscription(payer)?;
+        let subscription = Subscription::new(fleet.clone(), location, filter);
+        self.audiences.entry(fleet).or_default().add(id, subscription.anchor());
         self.subscriptions.insert(id, subscription);
+        self.scans.push_back(id);
         Ok(Answer::Subscribed(id))
     }
 
@@ -217,20 +162,9 @@ impl Directory {
     /// A fleet is gone.
     pub(super) fn forget_fleet(&mut self, fleet: &str) {
         self.shelves.remove(fleet);
-        let theirs = self.subscriptions.iter().filter(|(_, it)| it.fleet == fleet);
-        let theirs: Vec<u64> = theirs.map(|(id, _)| *id).collect();
+        let theirs = self.audiences.get(fleet).map(Audience::all).unwrap_or_default();
         for id in theirs {
             self.cut(id, CutCause::FleetDeleted);
         }
     }
-}
-
-fn parse<T>(
-    text: &str,
-    read: impl FnOnce(&str) -> Result<T, crate::search::FilterError>,
-) -> Result<Option<T>, Refusal> {
-    if text.trim().is_empty() {
-        return Ok(None);
-    }
-    read(text).map(Some).map_err(Refusal::Filter)
 }

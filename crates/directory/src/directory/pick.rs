@@ -1,47 +1,65 @@
 //! Choosing a host: the least loaded, and among equals the first by name.
 
-use std::collections::BTreeSet;
-
 use rejoin_core::id::{GameId, HostId, QueueId, SeatId};
 
 use super::Directory;
+use super::roll::Place;
 use crate::mark::{Mark, hit};
 use crate::moment::Moment;
 use crate::queue::core::QueueInput;
 use crate::queue::policy::{self, Candidate};
+use crate::refusal::Refusal;
 
 impl Directory {
-    /// The host for a Game of this fleet and, if it matters, location.
-    pub(super) fn pick(&self, fleet: &str, location: &str) -> Option<HostId> {
-        let is_near = |host: &HostId| {
-            let known = self.hosts.get(host).map(|host| host.registration());
-            location.is_empty() || known.is_some_and(|known| known.location == location)
+    /// The host for a Game of this fleet with so many seats and, if it matters, of this location.
+    pub(super) fn pick(
+        &self,
+        fleet: &str,
+        location: &str,
+        capacity: u32,
+    ) -> Result<HostId, Refusal> {
+        let capacity_max = |host| self.hosts.get(&host).map_or(0, |host| host.capacity_max());
+        let first = |location| {
+            let mut hosts = self.roll.in_order(fleet, location);
+            hosts.find(|(host, ..)| capacity_max(*host) >= capacity)
         };
-        self.roll.in_order(fleet).map(|(host, _)| host).find(is_near)
+        let locations: Vec<&str> = match location {
+            "" => self.roll.locations(fleet).collect(),
+            location => vec![location],
+        };
+        let firsts = locations.iter().filter_map(|location| first(location));
+        if let Some((host, ..)) = firsts.min_by_key(|(_, load, name)| (*load, *name)) {
+            return Ok(host);
+        }
+        hit(Mark::NoHost);
+        let open = locations.iter().flat_map(|location| self.roll.in_order(fleet, location));
+        let most = open.map(|(host, ..)| capacity_max(host)).max();
+        Err(most.map_or(Refusal::NoHost, |most| Refusal::TooManySeats { most }))
     }
 
-    /// The hosts of a fleet that a placement may have to choose from: of each location the first
-    /// that has not failed it, and the first that has.
-    fn candidates(&self, fleet: &str, tried: &[HostId]) -> Vec<Candidate> {
-        let mut seen = BTreeSet::new();
-        let mut candidates = Vec::new();
-        for (host, load) in self.roll.in_order(fleet) {
-            let Some(known) = self.hosts.get(&host).map(|host| host.registration()) else {
-                continue;
-            };
-            let was_tried = tried.contains(&host);
-            if seen.insert((&known.location, was_tried)) {
-                candidates.push(Candidate {
-                    host,
-                    fleet: known.fleet.clone(),
-                    location: known.location.clone(),
-                    name: known.name.clone(),
-                    load,
-                    was_tried,
-                });
-            }
-        }
-        candidates
+    /// The hosts of a fleet that a placement may have to choose from: of each location the first that
+    /// has not failed it, and those that have.
+    fn candidates(&self, fleet: &str, tried: &[HostId], capacity: u32) -> Vec<Candidate> {
+        let is_large = |host: &HostId| {
+            self.hosts.get(host).is_some_and(|host| host.capacity_max() >= capacity)
+        };
+        let firsts = self.roll.locations(fleet).filter_map(|location| {
+            let mut hosts = self.roll.in_order(fleet, location).map(|(host, ..)| host);
+            hosts.find(|host| !tried.contains(host) && is_large(host))
+        });
+        let tried_too = tried.iter().copied().filter(is_large);
+        let candidates = firsts.chain(tried_too).filter_map(|host| {
+            let known = self.hosts.get(&host)?.registration();
+            Some(Candidate {
+                host,
+                fleet: known.fleet.clone(),
+                location: known.location.clone(),
+                name: known.name.clone(),
+                load: self.roll.load(host)?,
+                was_tried: tried.contains(&host),
+            })
+        });
+        candidates.filter(|candidate| candidate.fleet == fleet).collect()
     }
 
     /// A placement wants a host.
@@ -52,8 +70,11 @@ impl Directory {
         let mut fleets: Vec<&str> = spec.destinations.iter().map(|to| to.fleet.as_str()).collect();
         fleets.sort_unstable();
         fleets.dedup();
-        let candidates =
-            fleets.iter().flat_map(|fleet| self.candidates(fleet, &placement.tried)).collect();
+        let (tried, capacity) = (&placement.tried, placement.request.game.capacity);
+        let candidates: Vec<Candidate> =
+            fleets.iter().flat_map(|fleet| self.candidates(fleet, tried, capacity)).collect();
+        self.effort.seeks += 1;
+        self.effort.hosts += candidates.len() as u64;
         let Some(best) = policy::best(spec, &placement.request, waited, candidates) else {
             return hit(Mark::PlacementWaited);
         };
@@ -68,26 +89,31 @@ impl Directory {
 
     /// A Game is on its way to a host that has not heard of it yet.
     pub(super) fn intend(&mut self, host: HostId, game: GameId) {
-        self.intended.insert((host, game));
+        self.intended.entry(host).or_default().insert(game);
         self.enrol(host);
     }
 
     /// The host has heard of it, or never will.
     pub(super) fn unintend(&mut self, host: HostId, game: GameId) {
-        if self.intended.remove(&(host, game)) {
+        let Some(games) = self.intended.get_mut(&host) else { return };
+        let was_there = games.remove(&game);
+        if games.is_empty() {
+            self.intended.remove(&host);
+        }
+        if was_there {
             self.enrol(host);
         }
     }
 
     /// Brings the roll up to date with a host.
     pub(super) fn enrol(&mut self, id: HostId) {
-        let Some(host) = self.hosts.get(&id) else {
-            return self.roll.set(id, "", "", None);
-        };
-        let on_the_way = (id, GameId([0; 16]))..=(id, GameId([0xff; 16]));
-        let load = host.load(self.intended.range(on_the_way).count());
-        let known = host.registration();
-        self.roll.set(id, &known.fleet, &known.name, load);
+        let on_the_way = self.intended.get(&id).map_or(0, |games| games.len());
+        let place = self.hosts.get(&id).and_then(|host| {
+            let known = host.registration();
+            let place = Place { fleet: &known.fleet, location: &known.location, name: &known.name };
+            Some((place, host.load(on_the_way)?))
+        });
+        self.roll.set(id, place);
     }
 
     pub(super) fn draw_seats(&mut self, count: usize) -> Vec<SeatId> {

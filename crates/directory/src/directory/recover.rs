@@ -9,8 +9,8 @@ use rejoin_core::id::{GameId, HostId, QueueId};
 use rejoin_core::scope::{Opened, ScopeId};
 use rejoin_core::time::{Time, WallTime};
 
-use super::Directory;
 use super::roll::Roll;
+use super::{Directory, Effort};
 use crate::catalogue::Catalogue;
 use crate::config::DirectoryConfig;
 use crate::effect::ToHost;
@@ -56,19 +56,35 @@ impl Directory {
             hosts: BTreeMap::new(),
             crews: BTreeSet::new(),
             queues: BTreeMap::new(),
-            intended: BTreeSet::new(),
+            queues_of: BTreeMap::new(),
+            intended: BTreeMap::new(),
             roll: Roll::default(),
             shelves: BTreeMap::new(),
             seen_hosts: BTreeMap::new(),
             seen_queues: BTreeMap::new(),
+            ended_hosts: BTreeMap::new(),
+            ends: BTreeMap::new(),
+            open_seats: BTreeMap::new(),
             subscriptions: BTreeMap::new(),
+            audiences: BTreeMap::new(),
             watches: BTreeMap::new(),
+            watches_of: BTreeSet::new(),
+            subscribers: BTreeMap::new(),
+            waits: BTreeSet::new(),
+            waits_of: BTreeMap::new(),
             last_subscription: 0,
             alarms: BTreeSet::new(),
             armed: BTreeMap::new(),
             mail: VecDeque::new(),
             out: VecDeque::new(),
-            is_stirred: false,
+            searches: VecDeque::new(),
+            scans: VecDeque::new(),
+            untold: BTreeSet::new(),
+            told_last: String::new(),
+            stirred: VecDeque::new(),
+            stirs: BTreeMap::new(),
+            effort: Effort::default(),
+            latest: now,
         };
         let damaged = directory.load(directory.moment(now), recovered);
         let moment = directory.moment(now);
@@ -93,7 +109,10 @@ impl Directory {
         }
         for (id, opened) in &recovered.games {
             match GameCore::open(now, config.clone(), *id, opened) {
-                Ok(game) => {
+                Ok(mut game) => {
+                    if let Some(host) = self.hosts.get(&game.host()) {
+                        game.set_location(&host.registration().location);
+                    }
                     // The clock was there already.
                     self.wall.1 = self.wall.1.max(game.wall());
                     self.games.insert(*id, Box::new(game));
@@ -106,6 +125,7 @@ impl Directory {
             match QueueCore::open(now, config.clone(), *id, opened) {
                 Ok(queue) => {
                     self.queues.insert(*id, queue);
+                    self.lead(*id);
                     self.drain_queue(*id);
                 }
                 Err(why) => damaged.push((ScopeId::Queue(*id), why)),

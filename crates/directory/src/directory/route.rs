@@ -8,25 +8,20 @@ use super::{Directory, DirectoryOutput};
 use crate::effect::{Effect, NewGame, ToGame, ToHost, ToQueue};
 use crate::game::EndCause;
 use crate::game::core::{GameCore, GameInput};
+use crate::host::HostView;
 use crate::host::core::HostInput;
 use crate::mark::{Mark, hit};
 use crate::moment::Moment;
 use crate::queue::core::QueueInput;
 
+/// Hosts that have ended and can be looked up. Their Games are kept for longer, and in the store.
+const ENDED_HOSTS_MAX: usize = 1_000;
+
 impl Directory {
     /// Carries messages until there are none.
     pub(super) fn carry(&mut self, now: Moment) {
-        loop {
-            while let Some(effect) = self.mail.pop_front() {
-                self.carry_one(now, effect);
-            }
-            if !std::mem::take(&mut self.is_stirred) {
-                return;
-            }
-            let queues: Vec<QueueId> = self.queues.keys().copied().collect();
-            for queue in queues {
-                self.tell_queue(now, queue, QueueInput::Stir);
-            }
+        while let Some(effect) = self.mail.pop_front() {
+            self.carry_one(now, effect);
         }
     }
 
@@ -40,22 +35,23 @@ impl Directory {
                 self.push(DirectoryOutput::ToHost { host, lease, order });
             }
             Effect::Event(event) => self.push(DirectoryOutput::Event(event)),
-            Effect::Seen(game) => self.seen(now.time, game),
+            Effect::Seen(game) => self.seen(game),
             Effect::HostSeen(host) => drop(self.seen_hosts.insert(host.id, host)),
             Effect::HostGame(host, game, runs) => self.host_game_seen(host, game, runs),
             Effect::QueueSeen(id, queue) => drop(self.seen_queues.insert(id, queue)),
             Effect::PlacementSeen(view) => self.placement_seen(now.time, &view),
-            Effect::Watched { ticket, queue, placement, views } => {
-                self.watched(now.time, ticket, queue, placement, views);
+            Effect::Watched { ticket, queue, placement, views, payer } => {
+                self.watched(now.time, ticket, queue, placement, views, payer);
             }
-            Effect::Hidden(game) => self.hide(now.time, game),
+            Effect::Hidden(game) => self.hide(game),
             Effect::ToGame(game, mail) => self.tell_game(now, game, GameInput::Mail(mail)),
             Effect::ToHost(host, mail) => self.mail_host(now, host, mail),
             Effect::ToQueue(queue, mail) => self.mail_queue(now, queue, mail),
+            Effect::Open(payer, is_open) => self.note_open(payer, is_open),
             Effect::Seek(queue, placement) => self.seek(now, queue, &placement),
             Effect::Create(new) => self.create_placed(now, *new),
-            Effect::Stirred => self.is_stirred = true,
-            Effect::Gone(scope) => self.gone(now, scope),
+            Effect::Stirred(host) => self.host_has_room(host),
+            Effect::Gone(scope) => self.gone(scope),
         }
     }
 
@@ -163,23 +159,45 @@ impl Directory {
         self.mail.extend(std::iter::from_fn(|| self.catalogue.next_output()));
     }
 
+    /// A host that has ended can be looked up for as long as it is one of the last.
+    fn keep_ended(&mut self, view: Box<HostView>) {
+        let turn = self.ends.last_key_value().map_or(0, |(turn, _)| turn + 1);
+        self.ends.insert(turn, view.id);
+        self.ended_hosts.insert(view.id, (turn, view));
+        while self.ends.len() > ENDED_HOSTS_MAX {
+            let Some((turn, id)) = self.ends.pop_first() else { return };
+            if self.ended_hosts.get(&id).is_some_and(|(known, _)| *known == turn) {
+                self.ended_hosts.remove(&id);
+            }
+        }
+    }
+
+    fn host_has_room(&mut self, host: HostId) {
+        let fleet = self.hosts.get(&host).map(|host| host.registration().fleet.clone());
+        if let Some(fleet) = fleet {
+            self.stir(&fleet);
+        }
+    }
+
     /// A scope is deleted.
-    fn gone(&mut self, now: Moment, scope: ScopeId) {
+    fn gone(&mut self, scope: ScopeId) {
         self.arm(scope, None);
         match scope {
             ScopeId::Game(id) => {
                 if let Some(game) = self.games.remove(&id) {
-                    self.unlist(now.time, game.fleet(), id);
+                    self.unlist(game.fleet(), id);
                 }
             }
             ScopeId::Host(id) => {
                 if let Some(host) = self.hosts.remove(&id) {
                     self.crews.remove(&(host.registration().fleet.clone(), id));
+                    self.keep_ended(Box::new(host.view()));
                 }
                 self.enrol(id);
                 self.seen_hosts.remove(&id);
             }
             ScopeId::Queue(id) => {
+                self.unlead(id);
                 self.queues.remove(&id);
                 self.seen_queues.remove(&id);
                 self.forget_queue(id);

@@ -5,16 +5,20 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rejoin_core::event::Event;
+use rejoin_core::gate::Gate;
 use rejoin_core::id::{GameId, HostId, Revision, SeatId};
 use rejoin_core::scope::{Opened, ScopeId};
 use rejoin_core::time::{Time, WallTime};
 
-use super::seats::{SeatStep, Seats};
-use super::{Ask, EndCause, GameSpec, GameView, Guest, Origin, SeatView, Standing, Status};
+use super::seats::{SeatStep, Seats, Terms};
+use super::{
+    Ask, Booking, EndCause, GameSpec, GameView, Guest, Origin, SeatFilter, SeatView, Standing,
+    Status,
+};
+use crate::caller::Lock;
 use crate::command::Answer;
 use crate::config::DirectoryConfig;
 use crate::effect::{Effect, NewGame, ToGame, ToHost};
-use crate::gate::Gate;
 use crate::limits;
 use crate::mark::{Mark, hit};
 use crate::moment::{Moment, later};
@@ -43,7 +47,7 @@ pub(crate) struct Pending {
 pub(crate) struct GameCore {
     pub(super) id: GameId,
     pub(super) config: Arc<DirectoryConfig>,
-    pub(super) gate: Gate,
+    pub(super) gate: Gate<Effect>,
     pub(super) spec: Arc<GameSpec>,
     /// What it was asked for with.
     pub(super) print: Print,
@@ -61,6 +65,10 @@ pub(crate) struct GameCore {
     /// The placement that has to hear of it.
     pub(super) origin: Option<Origin>,
     pub(super) party: Vec<(SeatId, Guest)>,
+    /// The lock on the seats of the party.
+    pub(super) lock: Lock,
+    /// Its host must have begun it by then.
+    pub(super) activate_by: WallTime,
     pub(super) seats: Seats,
     pub(super) standing: Standing,
     pub(super) standing_number: u64,
@@ -96,6 +104,8 @@ impl GameCore {
             in_match: false,
             origin: new.origin,
             party: new.party,
+            lock: new.lock,
+            activate_by: now.wall_after(config.activation_limit),
             seats: Seats::default(),
             standing: Standing::Present,
             standing_number: 0,
@@ -150,6 +160,8 @@ impl GameCore {
             in_match: kept.in_match,
             origin: kept.origin,
             party: kept.party,
+            lock: kept.lock,
+            activate_by: kept.activate_by,
             seats: Seats::default(),
             standing: Standing::Away,
             standing_number: 0,
@@ -176,7 +188,7 @@ impl GameCore {
     }
 
     pub(crate) fn next_output(&mut self) -> Option<Effect> {
-        self.gate.next()
+        self.gate.next_effect()
     }
 
     /// When it wants to be woken.
@@ -225,6 +237,13 @@ impl GameCore {
         self.status.is_over()
     }
 
+    /// Where it runs, if its row is from before that was entered.
+    pub(crate) fn set_location(&mut self, location: &str) {
+        if self.spec.location.is_empty() {
+            Arc::make_mut(&mut self.spec).location = location.to_owned();
+        }
+    }
+
     /// Whether it was asked for with just this.
     pub(crate) fn was_asked_with(&self, print: Print) -> bool {
         self.print == print
@@ -242,7 +261,7 @@ impl GameCore {
         if self.gate.is_closed() {
             return self.answer(ticket, Err(Refusal::NotFound(What::Game)));
         }
-        if self.gate.uncommitted() >= self.config.uncommitted_max {
+        if self.gate.waiting() >= self.config.uncommitted_max {
             hit(Mark::Busy);
             let outcome = Box::new(Err(Refusal::Busy));
             return self.gate.at_once(Effect::Answer { ticket, outcome });
@@ -250,30 +269,45 @@ impl GameCore {
         let outcome = match ask {
             Ask::Update { change } => return self.begin_update(now, ticket, &change),
             Ask::Describe => Ok(Answer::Game(self.view())),
+            Ask::DescribeNew => Ok(Answer::Made(Box::new(Answer::Game(self.view())), None)),
             Ask::Seats => Ok(Answer::Seats(
                 self.seats.in_order().into_iter().map(|seat| seat.view()).collect(),
             )),
+            Ask::FindSeats { filter, after, limit } => self.find_seats(&filter, after, limit),
+            Ask::DescribeSeat { seat } => match self.seats.get(seat) {
+                Some(_) => Ok(self.seats_answer(&[seat])),
+                None => Err(Refusal::NotFound(What::Seat)),
+            },
             Ask::Terminate => self.terminate_asked(now),
-            Ask::Reserve { guests, key, hold, ids } => self.reserve(now, &guests, &key, hold, &ids),
+            Ask::Reserve(booking) => self.reserve(now, *booking),
             ask => self.ask_seat(now, ask),
         };
         self.answer(ticket, outcome);
     }
 
-    fn reserve(
-        &mut self,
-        now: Moment,
-        guests: &[Guest],
-        key: &str,
-        hold: Option<Duration>,
-        ids: &[SeatId],
+    fn find_seats(
+        &self,
+        filter: &SeatFilter,
+        after: Option<u64>,
+        limit: usize,
     ) -> Result<Answer, Refusal> {
-        Guest::check_party(guests)?;
-        if !key.is_empty() {
-            limits::key("idempotency key", key)?;
+        if !(1..=limits::SEATS_PAGE_MAX).contains(&limit) {
+            return Err(Refusal::Invalid { field: "limit", must: "1 to 1000" });
         }
-        let hold = self.checked_hold(hold.unwrap_or(self.config.seat_hold))?;
-        if let Some(seats) = self.seats.of_key(key, guests)? {
+        let seats = self.seats.in_order().into_iter();
+        let seats = seats.filter(|seat| after.is_none_or(|after| seat.number > after));
+        let seats = seats.filter(|seat| filter.matches(seat)).take(limit);
+        Ok(Answer::Seats(seats.map(|seat| seat.view()).collect()))
+    }
+
+    fn reserve(&mut self, now: Moment, booking: Booking) -> Result<Answer, Refusal> {
+        let Booking { guests, key, hold, ids, caller, drawn, room } = booking;
+        Guest::check_party(&guests)?;
+        if !key.is_empty() {
+            limits::key("idempotency key", &key)?;
+        }
+        let lasts = self.checked_hold(hold.unwrap_or(self.config.seat_hold))?;
+        if let Some(seats) = self.seats.of_key(&key, &guests, hold, &caller)? {
             hit(Mark::ReservedAgain);
             return Ok(self.seats_answer(&seats));
         }
@@ -282,9 +316,22 @@ impl GameCore {
             hit(Mark::NotAccepting);
             return Err(Refusal::NotAccepting);
         }
-        let until = now.wall_after(hold);
-        let seats = self.seats.reserve(now, self.spec.capacity, guests, ids, key, until)?;
-        Ok(self.seats_answer(&seats))
+        if !self.spec.several_seats {
+            self.seats.check_new(&guests)?;
+        }
+        if guests.len() > room {
+            let (what, limit) = ("open seats of this key and address", self.config.open_seats_max);
+            return Err(Refusal::LimitReached { what, limit });
+        }
+        let (lock, secret) = Lock::new(&caller, drawn);
+        let (until, payer) = (now.wall_after(lasts), caller.payer);
+        let terms = Terms { key: &key, hold, until, lock, payer };
+        let seats = self.seats.reserve(now, self.spec.capacity, &guests, &ids, terms)?;
+        let answer = self.seats_answer(&seats);
+        if caller.is_outside {
+            return Ok(Answer::Made(Box::new(answer), secret));
+        }
+        Ok(answer)
     }
 
     fn ask_seat(&mut self, now: Moment, ask: Ask) -> Result<Answer, Refusal> {
@@ -295,8 +342,10 @@ impl GameCore {
                 self.seats.extend(seat, now.wall_after(hold))?;
                 seat
             }
-            Ask::Release { seat } => {
-                self.seats.release(now, seat)?;
+            Ask::Release { seat, caller } => {
+                if !self.seats.release(now, seat, &caller)? && caller.is_outside {
+                    return Ok(Answer::Done);
+                }
                 seat
             }
             Ask::Claim { seat, player, holder } => {
@@ -330,7 +379,15 @@ impl GameCore {
                 self.seats.remove(now, seat)?;
                 seat
             }
-            _ => return Ok(Answer::Game(self.view())),
+            // These are not about one seat, and were led elsewhere.
+            Ask::Describe
+            | Ask::DescribeNew
+            | Ask::Seats
+            | Ask::FindSeats { .. }
+            | Ask::DescribeSeat { .. }
+            | Ask::Reserve(_)
+            | Ask::Update { .. }
+            | Ask::Terminate => return Ok(Answer::Game(self.view())),
         };
         Ok(self.seats_answer(&[seat]))
     }
@@ -404,6 +461,9 @@ impl GameCore {
             return self.gate.settle(Vec::new());
         }
         self.tell_seats();
+        for (payer, is_open) in self.seats.take_paid() {
+            self.gate.at_once(Effect::Open(payer, is_open));
+        }
         self.seats.forget(self.config.seats_kept_max);
         let mut changes = super::row::seat_changes(&mut self.seats);
         self.is_changed |= self.is_dirty || !changes.is_empty();
@@ -420,7 +480,7 @@ impl GameCore {
 /// What is kept of a Game besides its seats.
 pub(super) struct Kept {
     pub id: GameId,
-    pub gate: Gate,
+    pub gate: Gate<Effect>,
     pub spec: GameSpec,
     pub print: Print,
     pub host: HostId,
@@ -433,4 +493,6 @@ pub(super) struct Kept {
     pub in_match: bool,
     pub origin: Option<Origin>,
     pub party: Vec<(SeatId, Guest)>,
+    pub lock: Lock,
+    pub activate_by: WallTime,
 }

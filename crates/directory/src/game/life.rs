@@ -8,6 +8,7 @@ use rejoin_core::scope::ScopeId;
 use rejoin_core::time::Time;
 
 use super::core::{GameCore, Pending};
+use super::seats::Terms;
 use super::spec::GameChange;
 use super::{EndCause, Guest, Standing, Status};
 use crate::command::Answer;
@@ -25,7 +26,8 @@ impl GameCore {
         match self.status {
             Status::Activating => {
                 hit(Mark::ActivationRedriven);
-                self.deadline = Some(now.time.after(self.config.activation_limit));
+                // Counted from the choice of the host, however often the server starts meanwhile.
+                self.deadline = Some(now.time_of(self.activate_by));
                 let take = ToHost::Take { game: self.view(), again: true };
                 self.gate.after(Effect::ToHost(host, take));
             }
@@ -153,9 +155,9 @@ impl GameCore {
         let (ids, party): (Vec<SeatId>, Vec<Guest>) = self.party.iter().cloned().unzip();
         let until = now.wall_after(self.config.seat_hold);
         let key = self.origin.as_ref().map_or("", |origin| &origin.placement).to_owned();
-        let capacity = self.spec.capacity;
+        let terms = Terms { key: &key, hold: None, until, lock: self.lock, payer: None };
         // Nobody can have been before them, and the party was checked against the capacity.
-        let _ = self.seats.reserve(now, capacity, &party, &ids, &key, until);
+        let _ = self.seats.reserve(now, self.spec.capacity, &party, &ids, terms);
     }
 
     fn tell_placed(&mut self) {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use prost::Message;
+use rejoin_core::gate::Gate;
 use rejoin_core::id::{GameId, HostId, QueueId, SeatId, SessionId};
 use rejoin_core::scope::{Change, Opened, ScopeId};
 use rejoin_core::time::{Time, WallTime};
@@ -14,8 +15,8 @@ use super::core::{GameCore, Kept};
 use super::seat::Seat;
 use super::seats::Seats;
 use super::{EndCause, Entry, GameSpec, Guest, Holder, Origin, SeatEnd, SeatState, Status};
+use crate::caller::Lock;
 use crate::config::DirectoryConfig;
-use crate::gate::Gate;
 use crate::moment::Moment;
 use crate::print::Print;
 
@@ -71,6 +72,16 @@ pub(super) struct GameRow {
     party: Vec<GuestRow>,
     #[prost(bool, tag = "21")]
     in_match: bool,
+    /// The hash of the secret of the party's seats; empty: there is none.
+    #[prost(bytes = "vec", tag = "22")]
+    lock: Vec<u8>,
+    #[prost(bool, tag = "23")]
+    is_chosen: bool,
+    #[prost(bool, tag = "24")]
+    several_seats: bool,
+    /// When its host must have begun it; rows of earlier versions do not say.
+    #[prost(uint64, optional, tag = "25")]
+    activate_by_ms: Option<u64>,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -126,6 +137,14 @@ pub(super) struct SeatRow {
     process: u64,
     #[prost(uint32, tag = "14")]
     entry: u32,
+    /// Session and stay are its holder's, whatever their numbers.
+    #[prost(bool, tag = "15")]
+    is_held: bool,
+    /// The hash of its secret; empty: there is none.
+    #[prost(bytes = "vec", tag = "16")]
+    lock: Vec<u8>,
+    #[prost(bool, tag = "17")]
+    is_chosen: bool,
 }
 
 /// Reads the rows of a Game.
@@ -180,6 +199,7 @@ pub(super) fn game(
             visible: row.visible,
             creator: row.creator,
             ends_when_empty: row.ends_when_empty,
+            several_seats: row.several_seats,
         },
         print: Print::from_slice(&row.print),
         host: HostId::from_slice(&row.host).ok_or("a host id of another length")?,
@@ -192,6 +212,11 @@ pub(super) fn game(
         in_match: row.in_match,
         origin,
         party: party.collect(),
+        lock: Lock::from_row(&row.lock, row.is_chosen),
+        activate_by: match row.activate_by_ms {
+            Some(by) => WallTime(by),
+            None => now.wall_after(config.activation_limit),
+        },
     };
     Ok(GameCore::assemble(now, config, kept))
 }
@@ -211,6 +236,7 @@ pub(super) fn put_game(game: &GameCore, changes: &mut Vec<Change>) {
         player: guest.player.clone(),
         data: guest.data.clone(),
     });
+    let (lock, is_chosen) = game.lock.to_row();
     let row = GameRow {
         fleet: spec.fleet.clone(),
         location: spec.location.clone(),
@@ -233,6 +259,10 @@ pub(super) fn put_game(game: &GameCore, changes: &mut Vec<Change>) {
         origin,
         party: party.collect(),
         in_match: game.in_match,
+        lock,
+        is_chosen,
+        several_seats: spec.several_seats,
+        activate_by_ms: Some(game.activate_by.0),
     };
     changes.push(Change::Put(Bytes::from_static(GAME), row.encode_to_vec().into()));
     if game.status == Status::Activating && !spec.data.is_empty() {
@@ -254,6 +284,7 @@ pub(super) fn seat_changes(seats: &mut Seats) -> Vec<Change> {
 }
 
 fn seat_row(seat: &Seat) -> SeatRow {
+    let (lock, is_chosen) = seat.lock.to_row();
     let mut row = SeatRow {
         id: seat.id.0.to_vec(),
         number: seat.number,
@@ -264,9 +295,13 @@ fn seat_row(seat: &Seat) -> SeatRow {
         created_ms: seat.created.0,
         process: seat.entry.map_or(0, |entry| entry.process),
         entry: seat.entry.map_or(0, |entry| entry.number),
+        lock,
+        is_chosen,
         ..SeatRow::default()
     };
-    let mut hold = |holder: Holder| (row.session, row.stay) = (holder.session.0, holder.stay);
+    let mut hold = |holder: Holder| {
+        (row.session, row.stay, row.is_held) = (holder.session.0, holder.stay, true);
+    };
     match seat.state {
         SeatState::Reserved { until } => row.at_ms = until.0,
         SeatState::Claimed { holder, until, .. } => {
@@ -294,7 +329,8 @@ pub(super) fn seat(row: SeatRow, by: Time) -> Result<Seat, String> {
     let state = match row.state {
         0 => SeatState::Reserved { until: at },
         1 => SeatState::Claimed { holder, until: at, by },
-        2 => SeatState::Active { holder: (row.session != 0).then_some(holder) },
+        // Rows of earlier versions have a holder if its session has a number.
+        2 => SeatState::Active { holder: (row.is_held || row.session != 0).then_some(holder) },
         _ => {
             let how = *SeatEnd::ALL.get(row.end as usize).ok_or("an unknown end of a seat")?;
             SeatState::Ended { how, at }
@@ -310,5 +346,43 @@ pub(super) fn seat(row: SeatRow, by: Time) -> Result<Seat, String> {
         created: WallTime(row.created_ms),
         state,
         entry: (row.entry != 0).then_some(Entry { process: row.process, number: row.entry }),
+        lock: Lock::from_row(&row.lock, row.is_chosen),
+        payer: None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A row as it was written before it had a lock: field numbers and types do not change.
+    #[test]
+    fn a_seat_of_an_earlier_version_is_read_with_its_holder_and_without_a_lock() {
+        let row = SeatRow {
+            id: vec![7; 16],
+            number: 3,
+            player: "ann".to_owned(),
+            state: 2,
+            session: 9,
+            stay: 1,
+            ..SeatRow::default()
+        };
+        let old = row.encode_to_vec();
+        let kept = seat(SeatRow::decode(&old[..]).unwrap(), Time::ZERO).unwrap();
+        let holder = Holder { session: SessionId(9), stay: 1 };
+        assert_eq!(kept.state, SeatState::Active { holder: Some(holder) });
+        assert_eq!(kept.lock, Lock::default());
+        let accepted = seat(SeatRow { session: 0, ..row }, Time::ZERO).unwrap();
+        assert_eq!(accepted.state, SeatState::Active { holder: None });
+    }
+
+    #[test]
+    fn a_holder_is_kept_whatever_the_number_of_its_session() {
+        let holder = Holder { session: SessionId(0), stay: 0 };
+        let row = SeatRow { id: vec![7; 16], ..SeatRow::default() };
+        let mut one = seat(row, Time::ZERO).unwrap();
+        one.state = SeatState::Active { holder: Some(holder) };
+        let again = seat(seat_row(&one), Time::ZERO).unwrap();
+        assert_eq!(again.state, one.state);
+    }
 }

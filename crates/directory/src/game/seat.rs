@@ -4,11 +4,14 @@
 //! the join is confirmed; and over when the stay is. A drop changes nothing here: whoever may come
 //! back still has the seat, and only the end of the stay frees it.
 
+use std::time::Duration;
+
 use bytes::Bytes;
 use rejoin_core::game::SeatEnd;
 use rejoin_core::id::{SeatId, SessionId};
 use rejoin_core::time::{Time, WallTime};
 
+use crate::caller::{Lock, Payer};
 use crate::limits;
 use crate::print::Print;
 use crate::refusal::Refusal;
@@ -38,8 +41,11 @@ impl Guest {
         Ok(())
     }
 
-    pub(crate) fn print(party: &[Self]) -> Print {
-        Print::of(party.iter().flat_map(|guest| [guest.player.as_bytes(), &guest.data[..]]))
+    /// Of the party and, where it was asked for, the hold.
+    pub(crate) fn print(party: &[Self], hold: Option<Duration>) -> Print {
+        let hold = hold.map(|hold| hold.as_millis().to_be_bytes());
+        let party = party.iter().flat_map(|guest| [guest.player.as_bytes(), &guest.data[..]]);
+        Print::of(party.chain(hold.iter().map(|hold| &hold[..])))
     }
 }
 
@@ -107,6 +113,10 @@ pub(crate) struct Seat {
     pub state: SeatState,
     /// By which entry its player came in, where the Game's host counts them.
     pub entry: Option<Entry>,
+    /// What it takes to give it back.
+    pub lock: Lock,
+    /// Who pays while it is held open; not kept.
+    pub payer: Option<Payer>,
 }
 
 impl Seat {
@@ -117,6 +127,7 @@ impl Seat {
     pub(crate) fn view(&self) -> SeatView {
         SeatView {
             id: self.id,
+            number: self.number,
             player: self.player.clone(),
             data: self.data.clone(),
             created: self.created,
@@ -130,6 +141,8 @@ impl Seat {
 pub struct SeatView {
     /// Which. It is also the ticket that its player shows.
     pub id: SeatId,
+    /// Seats of a Game are numbered in the order of their reservation, from 1.
+    pub number: u64,
     /// Whose.
     pub player: String,
     /// What was given along.
@@ -138,4 +151,62 @@ pub struct SeatView {
     pub created: WallTime,
     /// Where it is.
     pub state: SeatState,
+}
+
+/// Where a seat is, in one word.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SeatStatus {
+    /// See [`SeatState::Reserved`].
+    Reserved,
+    /// See [`SeatState::Claimed`].
+    Claimed,
+    /// See [`SeatState::Active`].
+    Active,
+    /// See [`SeatState::Ended`].
+    Ended,
+}
+
+impl SeatStatus {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Reserved, Self::Claimed, Self::Active, Self::Ended];
+
+    /// Its name in messages.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Reserved => "reserved",
+            Self::Claimed => "claimed",
+            Self::Active => "active",
+            Self::Ended => "ended",
+        }
+    }
+}
+
+impl SeatState {
+    /// In one word.
+    #[must_use]
+    pub fn status(&self) -> SeatStatus {
+        match self {
+            Self::Reserved { .. } => SeatStatus::Reserved,
+            Self::Claimed { .. } => SeatStatus::Claimed,
+            Self::Active { .. } => SeatStatus::Active,
+            Self::Ended { .. } => SeatStatus::Ended,
+        }
+    }
+}
+
+/// Which seats of a Game are wanted; what is none does not matter.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct SeatFilter {
+    /// Those of this player.
+    pub player: Option<String>,
+    /// Those that are so.
+    pub status: Option<SeatStatus>,
+}
+
+impl SeatFilter {
+    pub(crate) fn matches(&self, seat: &Seat) -> bool {
+        self.player.as_ref().is_none_or(|player| *player == seat.player)
+            && self.status.is_none_or(|status| status == seat.state.status())
+    }
 }

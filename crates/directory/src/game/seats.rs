@@ -2,12 +2,14 @@
 //! are never more than there are.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use rejoin_core::id::SeatId;
 use rejoin_core::time::{Time, WallTime};
 
 use super::SeatEnd;
 use super::seat::{Entry, Guest, Holder, Seat, SeatState};
+use crate::caller::{Caller, Lock, Payer};
 use crate::mark::{Mark, hit};
 use crate::moment::Moment;
 use crate::planted::{Bug, is_armed};
@@ -22,6 +24,17 @@ pub(crate) enum SeatStep {
     Ended(SeatEnd),
 }
 
+/// On what terms seats are reserved.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Terms<'a> {
+    pub key: &'a str,
+    /// As it was asked for.
+    pub hold: Option<Duration>,
+    pub until: WallTime,
+    pub lock: Lock,
+    pub payer: Option<Payer>,
+}
+
 /// All seats of a Game.
 #[derive(Debug, Default)]
 pub(crate) struct Seats {
@@ -31,6 +44,10 @@ pub(crate) struct Seats {
     last_number: u64,
     reserved: u32,
     active: u32,
+    /// The seats of each player that are not over.
+    players: BTreeSet<(String, SeatId)>,
+    /// Seats that somebody holds open, or does not any more, in this input.
+    paid: Vec<(Payer, bool)>,
     /// Which reservations have a key, in the order of their numbers.
     keys: BTreeSet<(String, u64, SeatId)>,
     /// When reservations run out, and claims.
@@ -58,9 +75,9 @@ impl Seats {
         capacity: u32,
         party: &[Guest],
         ids: &[SeatId],
-        key: &str,
-        until: WallTime,
+        terms: Terms<'_>,
     ) -> Result<Vec<SeatId>, Refusal> {
+        let Terms { key, hold, until, lock, payer } = terms;
         let capacity = capacity + u32::from(is_armed(Bug::OneSeatTooMany));
         let free = capacity.saturating_sub(self.taken());
         if party.len() > free as usize || ids.len() < party.len() {
@@ -68,7 +85,7 @@ impl Seats {
             return Err(Refusal::GameFull { free });
         }
         // Without a key nobody asks again with other parameters.
-        let print = if key.is_empty() { Print::default() } else { Guest::print(party) };
+        let print = if key.is_empty() { Print::default() } else { Guest::print(party, hold) };
         let taken = &ids[..party.len()];
         for (guest, id) in party.iter().zip(taken) {
             self.last_number += 1;
@@ -82,6 +99,8 @@ impl Seats {
                 created: now.wall,
                 state: SeatState::Reserved { until },
                 entry: None,
+                lock,
+                payer,
             };
             self.dirty.insert(*id);
             self.told.push((*id, SeatStep::Reserved));
@@ -96,11 +115,13 @@ impl Seats {
         &self,
         key: &str,
         party: &[Guest],
+        hold: Option<Duration>,
+        caller: &Caller,
     ) -> Result<Option<Vec<SeatId>>, Refusal> {
         if key.is_empty() {
             return Ok(None);
         }
-        let print = Guest::print(party);
+        let print = Guest::print(party, hold);
         let from = (key.to_owned(), 0, SeatId::default());
         let with_key = self.keys.range(from..).take_while(|(known, ..)| known == key);
         let found: Vec<&Seat> = with_key.filter_map(|(.., id)| self.get(*id)).collect();
@@ -111,7 +132,21 @@ impl Seats {
             hit(Mark::KeyReused);
             return Err(Refusal::KeyReused);
         }
+        found.iter().try_for_each(|seat| seat.lock.check_again(caller))?;
         Ok(Some(found.into_iter().map(|seat| seat.id).collect()))
+    }
+
+    /// Whether none of them has a seat already.
+    pub(crate) fn check_new(&self, party: &[Guest]) -> Result<(), Refusal> {
+        let seat_of = |player: &String| {
+            let from = (player.clone(), SeatId::default());
+            let known = self.players.range(from..).next();
+            known.filter(|(known, _)| known == player).map(|(_, seat)| *seat)
+        };
+        match party.iter().find_map(|guest| seat_of(&guest.player)) {
+            Some(seat) => Err(Refusal::AlreadySeated { seat }),
+            None => Ok(()),
+        }
     }
 
     /// Keeps a reservation for longer. It is never made shorter.
@@ -129,15 +164,22 @@ impl Seats {
         Ok(())
     }
 
-    /// Gives a reservation back.
-    pub(crate) fn release(&mut self, now: Moment, id: SeatId) -> Result<(), Refusal> {
+    /// Gives a reservation back; false: it was given back before.
+    pub(crate) fn release(
+        &mut self,
+        now: Moment,
+        id: SeatId,
+        caller: &Caller,
+    ) -> Result<bool, Refusal> {
+        let lock = self.get(id).map(|seat| seat.lock).ok_or(Refusal::NotFound(What::Seat))?;
+        lock.check_release(caller)?;
         match self.state(id)? {
             SeatState::Reserved { .. } => {
                 hit(Mark::SeatReleased);
                 self.end(now, id, SeatEnd::Released);
-                Ok(())
+                Ok(true)
             }
-            SeatState::Ended { how: SeatEnd::Released, .. } => Ok(()),
+            SeatState::Ended { how: SeatEnd::Released, .. } => Ok(false),
             SeatState::Ended { .. } => Err(Refusal::SeatEnded),
             _ => Err(Refusal::SeatTaken),
         }
@@ -326,6 +368,11 @@ impl Seats {
         named.collect()
     }
 
+    /// Seats that somebody holds open, or does not any more, in this input.
+    pub(crate) fn take_paid(&mut self) -> Vec<(Payer, bool)> {
+        std::mem::take(&mut self.paid)
+    }
+
     /// What differs from the scope: a seat to write, or an id to delete.
     pub(crate) fn take_dirty(&mut self) -> Vec<(SeatId, Option<&Seat>)> {
         let dirty = std::mem::take(&mut self.dirty);
@@ -398,8 +445,12 @@ impl Seats {
     /// Enters a seat in the counts and timetables, or takes it out.
     fn count(&mut self, seat: &Seat, is_in: bool) {
         let step = |count: &mut u32| *count = if is_in { *count + 1 } else { *count - 1 };
+        if !seat.is_over() {
+            enter(&mut self.players, (seat.player.clone(), seat.id), is_in);
+        }
         match seat.state {
             SeatState::Reserved { until } => {
+                self.paid.extend(seat.payer.map(|payer| (payer, is_in)));
                 step(&mut self.reserved);
                 enter(&mut self.expiry, (until, seat.id), is_in);
             }

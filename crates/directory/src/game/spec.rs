@@ -33,6 +33,8 @@ pub struct GameSpec {
     pub creator: String,
     /// It ends when its last player leaves.
     pub ends_when_empty: bool,
+    /// One player may have several seats at a time.
+    pub several_seats: bool,
 }
 
 impl Default for GameSpec {
@@ -49,6 +51,7 @@ impl Default for GameSpec {
             visible: true,
             creator: String::new(),
             ends_when_empty: true,
+            several_seats: false,
         }
     }
 }
@@ -82,7 +85,9 @@ impl GameSpec {
         ];
         let pairs = self.properties.iter();
         let pairs = pairs.flat_map(|(key, value)| [key.as_bytes(), value.as_bytes()]);
-        Print::of(fixed.into_iter().chain(pairs))
+        // Only where it differs: the prints of earlier versions stay good.
+        let several = self.several_seats.then_some(&b"several"[..]);
+        Print::of(fixed.into_iter().chain(pairs).chain(several))
     }
 }
 
@@ -104,8 +109,8 @@ pub struct GameChange {
     pub accepts: Option<bool>,
     /// Whether searches show it.
     pub visible: Option<bool>,
-    /// Properties that are added or replaced; the others stay.
-    pub properties: BTreeMap<String, String>,
+    /// Properties that are added or replaced, or with none removed; the others stay.
+    pub properties: BTreeMap<String, Option<String>>,
 }
 
 impl GameChange {
@@ -116,7 +121,12 @@ impl GameChange {
         changed.capacity = self.capacity.unwrap_or(changed.capacity);
         changed.accepts = self.accepts.unwrap_or(changed.accepts);
         changed.visible = self.visible.unwrap_or(changed.visible);
-        changed.properties.extend(self.properties.clone());
+        for (key, value) in &self.properties {
+            match value {
+                Some(value) => drop(changed.properties.insert(key.clone(), value.clone())),
+                None => drop(changed.properties.remove(key)),
+            }
+        }
         changed.check()?;
         if changed.capacity < taken {
             let must = "at least the number of seats that are taken";

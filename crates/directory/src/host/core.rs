@@ -1,10 +1,11 @@
 //! The machine of one host. It knows which process may speak for the host and which Games the host
 //! runs. Whoever registers takes over; words of an earlier process are recognised by their lease.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use rejoin_core::event::Event;
+use rejoin_core::gate::Gate;
 use rejoin_core::id::{GameId, HostId, OwnerEpoch, Revision};
 use rejoin_core::scope::{Opened, ScopeId};
 use rejoin_core::time::Time;
@@ -14,11 +15,10 @@ use crate::command::Answer;
 use crate::config::DirectoryConfig;
 use crate::effect::{Effect, ToGame, ToHost};
 use crate::game::{EndCause, GameView, Standing};
-use crate::gate::Gate;
 use crate::limits;
 use crate::mark::{Mark, hit};
 use crate::planted::{Bug, is_armed};
-use crate::refusal::{Refusal, What};
+use crate::refusal::Refusal;
 
 /// What a host is given.
 #[derive(Debug)]
@@ -26,6 +26,8 @@ pub(crate) enum HostInput {
     Register {
         ticket: u64,
         registration: Registration,
+        /// It is the server itself; its Games have at most so many seats.
+        own: Option<u32>,
     },
     Word {
         lease: OwnerEpoch,
@@ -60,8 +62,10 @@ pub(crate) enum Stage {
 pub(crate) struct HostCore {
     pub(super) id: HostId,
     pub(super) config: Arc<DirectoryConfig>,
-    pub(super) gate: Gate,
+    pub(super) gate: Gate<Effect>,
     pub(super) registration: Registration,
+    /// It is the server itself; its Games have at most so many seats. Not kept: it registers again.
+    own: Option<u32>,
     pub(super) lease: OwnerEpoch,
     pub(super) port: u16,
     pub(super) log_paths: Vec<String>,
@@ -91,6 +95,7 @@ impl HostCore {
             config,
             gate: Gate::new(ScopeId::Host(id)),
             registration: Registration::default(),
+            own: None,
             lease: OwnerEpoch(0),
             port: 0,
             log_paths: Vec::new(),
@@ -130,8 +135,9 @@ impl HostCore {
     /// Takes one input. Afterwards [`next_output`](Self::next_output) is drained.
     pub(crate) fn handle(&mut self, now: Time, input: HostInput) {
         match input {
-            HostInput::Register { ticket, registration } => {
-                self.register(now, ticket, registration)
+            HostInput::Register { ticket, registration, own } => {
+                self.own = own;
+                self.register(now, ticket, registration);
             }
             HostInput::Word { lease, word } => self.word(now, lease, word),
             HostInput::Left { lease } => self.left(now, lease),
@@ -148,7 +154,7 @@ impl HostCore {
     }
 
     pub(crate) fn next_output(&mut self) -> Option<Effect> {
-        self.gate.next()
+        self.gate.next_effect()
     }
 
     pub(crate) fn registration(&self) -> &Registration {
@@ -175,7 +181,17 @@ impl HostCore {
         matches!(self.state, HostState::Ended(_))
     }
 
-    fn view(&self) -> HostView {
+    /// Whether it is the server itself.
+    pub(crate) fn is_own(&self) -> bool {
+        self.own.is_some()
+    }
+
+    /// The most seats that a Game of it may have.
+    pub(crate) fn capacity_max(&self) -> u32 {
+        self.own.unwrap_or(limits::CAPACITY_MAX)
+    }
+
+    pub(crate) fn view(&self) -> HostView {
         HostView {
             id: self.id,
             registration: self.registration.clone(),
@@ -224,15 +240,17 @@ impl HostCore {
                 self.ready(now, port, log_paths, hooks_set, &games);
             }
             HostWord::Healthy(is_healthy) => self.heard_health(now, is_healthy),
-            HostWord::Began(game, outcome) => self.pass_on(game, |id| ToGame::Began(id, outcome)),
-            HostWord::Updated(game, outcome) => {
-                self.pass_on(game, |id| ToGame::Updated(id, outcome));
+            HostWord::Began(game, outcome) => {
+                self.pass_on("began", game, |id| ToGame::Began(id, outcome));
             }
-            HostWord::Destroying(game, Err(_)) => self.pass_on(game, ToGame::Kept),
+            HostWord::Updated(game, outcome) => {
+                self.pass_on("updated", game, |id| ToGame::Updated(id, outcome));
+            }
+            HostWord::Destroying(game, Err(_)) => self.pass_on("destroying", game, ToGame::Kept),
             HostWord::Destroying(_, Ok(())) => {}
-            HostWord::Destroyed(game) => self.pass_on(game, ToGame::Destroyed),
+            HostWord::Destroyed(game) => self.pass_on("destroyed", game, ToGame::Destroyed),
             HostWord::Match(game, running) => {
-                self.pass_on(game, |id| ToGame::Match(id, running));
+                self.pass_on("match", game, |id| ToGame::Match(id, running));
             }
             HostWord::Ending => self.end(HostEnd::Ended),
             // Questions about seats go to the Game.
@@ -242,16 +260,17 @@ impl HostCore {
 
     /// Too much waits for the store.
     fn is_busy(&self) -> bool {
-        self.gate.uncommitted() >= self.config.uncommitted_max
+        self.gate.waiting() >= self.config.uncommitted_max
     }
 
     /// A word about one of its Games; about another's it has none.
-    fn pass_on(&mut self, game: GameId, word: impl FnOnce(HostId) -> ToGame) {
+    fn pass_on(&mut self, name: &'static str, game: GameId, word: impl FnOnce(HostId) -> ToGame) {
         if self.games.contains_key(&game) && self.presence == Presence::Present {
             self.gate.after(Effect::ToGame(game, word(self.id)));
         } else {
             hit(Mark::NotYours);
-            self.order_now(HostOrder::Refused(Refusal::NotYours));
+            let why = Refusal::NotYours;
+            self.order_now(HostOrder::RefusedWord { word: name, game, why });
         }
     }
 
@@ -283,14 +302,15 @@ impl HostCore {
         let host = self.id;
         let ready = if is_first { Event::HostReady { host } } else { Event::HostReturned { host } };
         self.gate.after(Effect::Event(ready));
-        self.gate.after(Effect::Stirred);
+        self.gate.after(Effect::Stirred(self.id));
     }
 
     /// Brings what the process runs and what it should run together.
     fn reclaim(&mut self, running: &[GameId]) {
         let id = self.id;
+        let there: BTreeSet<GameId> = running.iter().copied().collect();
         for (game, stage) in &self.games {
-            let is_there = running.contains(game);
+            let is_there = there.contains(game);
             let effect = match stage {
                 Stage::Taken(_) if is_there => Effect::ToGame(*game, ToGame::Began(id, Ok(()))),
                 Stage::Taken(Some(view)) => {
@@ -310,6 +330,7 @@ impl HostCore {
             };
             self.gate.after(effect);
         }
+        // In the order in which the host named them.
         for game in running.iter().filter(|game| !self.games.contains_key(game)).take(1_000) {
             self.gate.after(Effect::Order(id, self.lease, HostOrder::DestroyEnd(*game)));
         }
@@ -326,7 +347,10 @@ impl HostCore {
 
     fn drain(&mut self, _now: Time, ticket: u64) {
         if self.is_over() {
-            return self.answer(ticket, Err(Refusal::NotFound(What::Host)));
+            return self.answer(ticket, Err(Refusal::HostEnded));
+        }
+        if self.is_own() {
+            return self.answer(ticket, Err(Refusal::OwnHost));
         }
         hit(Mark::HostDrained);
         self.state = HostState::Draining;
@@ -409,7 +433,7 @@ impl HostCore {
             return;
         }
         self.dirty_games.push(game);
-        self.gate.after(Effect::Stirred);
+        self.gate.after(Effect::Stirred(self.id));
         if self.is_over() {
             self.close_if_empty();
         } else if !self.registration.is_reusable {

@@ -23,7 +23,7 @@ impl HostCore {
             hit(Mark::HostWellAgain);
             self.is_warned = false;
             self.stand_all();
-            self.gate.after(Effect::Stirred);
+            self.gate.after(Effect::Stirred(self.id));
         }
     }
 

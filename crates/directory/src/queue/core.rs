@@ -2,28 +2,33 @@
 //! is made, and its end before anybody hears of it.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
 use std::sync::Arc;
 use std::time::Duration;
 
 use rejoin_core::event::Event;
+use rejoin_core::gate::Gate;
 use rejoin_core::id::{GameId, HostId, QueueId, Revision, SeatId};
 use rejoin_core::scope::{Opened, ScopeId};
 use rejoin_core::time::{Time, WallTime};
 
 use super::policy;
 use super::{PlacementEnd, PlacementRequest, PlacementView, QueueSpec};
+use crate::caller::{Caller, Lock, Payer, Secret};
 use crate::command::Answer;
 use crate::config::DirectoryConfig;
 use crate::effect::{Effect, NewGame, ToGame, ToQueue};
 use crate::game::{EndCause, GameSpec, Origin, SeatView};
-use crate::gate::Gate;
 use crate::mark::{Mark, hit};
 use crate::moment::{Moment, later};
 use crate::print::Print;
 use crate::refusal::{Refusal, What};
 
-/// Placements that are looked after when a host has room again.
-const STIRRED_MAX: usize = 64;
+/// Placements that one wake has a host sought for, because more latency is accepted by now.
+const RELAXED_MAX: usize = 64;
+
+/// One caller from outside has at most one in so many of the placements that may be under way.
+const PAYER_SHARE: usize = 10;
 
 /// What a queue is given.
 #[derive(Debug)]
@@ -37,11 +42,15 @@ pub(crate) enum QueueInput {
     },
     Start {
         ticket: u64,
-        request: PlacementRequest,
+        request: Box<PlacementRequest>,
+        caller: Caller,
+        /// Drawn for the caller, should it not have chosen one.
+        drawn: Secret,
     },
     Cancel {
         ticket: u64,
         placement: String,
+        caller: Caller,
     },
     Describe {
         ticket: u64,
@@ -50,6 +59,7 @@ pub(crate) enum QueueInput {
     Watch {
         ticket: u64,
         placement: Option<String>,
+        payer: Option<Payer>,
     },
     /// A host for a placement.
     Found {
@@ -59,8 +69,6 @@ pub(crate) enum QueueInput {
         location: String,
         seats: Vec<SeatId>,
     },
-    /// A host may have room.
-    Stir,
     Mail(ToQueue),
     Committed(Revision),
     Wake,
@@ -87,6 +95,10 @@ pub(crate) struct Placement {
     pub current: Option<Try>,
     /// Hosts that failed it; not kept.
     pub tried: Vec<HostId>,
+    /// What it takes to cancel it, and to give its seats back.
+    pub lock: Lock,
+    /// Who pays while it is under way; not kept.
+    pub payer: Option<Payer>,
     pub end: Option<(PlacementEnd, WallTime)>,
 }
 
@@ -95,13 +107,17 @@ pub(crate) struct Placement {
 pub(crate) struct QueueCore {
     pub(super) id: QueueId,
     config: Arc<DirectoryConfig>,
-    gate: Gate,
+    gate: Gate<Effect>,
     pub(super) spec: QueueSpec,
     pub(super) placements: BTreeMap<String, Placement>,
     /// Without a host, oldest first.
     waiting: BTreeSet<(WallTime, String)>,
+    /// When those of them that came with latencies accept more.
+    relaxes: BTreeSet<(WallTime, String)>,
     /// Under way, by their beginning: they all have the same time.
     pending: BTreeSet<(WallTime, String)>,
+    /// How many of them each caller from outside has.
+    paid: BTreeMap<Payer, usize>,
     /// Over, oldest first.
     ended: BTreeSet<(WallTime, String)>,
     pub(super) is_dirty: bool,
@@ -118,7 +134,9 @@ impl QueueCore {
             spec: QueueSpec::default(),
             placements: BTreeMap::new(),
             waiting: BTreeSet::new(),
+            relaxes: BTreeSet::new(),
             pending: BTreeSet::new(),
+            paid: BTreeMap::new(),
             ended: BTreeSet::new(),
             is_dirty: false,
             dirty: BTreeSet::new(),
@@ -157,27 +175,27 @@ impl QueueCore {
             QueueInput::Put { ticket, spec } => {
                 self.gate.after(Effect::QueueSeen(self.id, Box::new(spec.clone())));
                 self.spec = spec;
+                self.relax_all();
                 self.is_dirty = true;
                 self.answer(ticket, Ok(Answer::Done));
             }
             QueueInput::Delete { ticket } => self.delete(ticket),
-            QueueInput::Start { ticket, request } => {
-                let outcome = self.start(request);
+            QueueInput::Start { ticket, request, caller, drawn } => {
+                let outcome = self.start(*request, &caller, drawn);
                 self.answer(ticket, outcome);
             }
-            QueueInput::Cancel { ticket, placement } => {
-                let outcome = self.cancel(&placement);
+            QueueInput::Cancel { ticket, placement, caller } => {
+                let outcome = self.cancel(&placement, &caller);
                 self.answer(ticket, outcome);
             }
             QueueInput::Describe { ticket, placement } => {
                 let outcome = self.view(&placement);
                 self.answer(ticket, outcome);
             }
-            QueueInput::Watch { ticket, placement } => self.watch(ticket, placement),
+            QueueInput::Watch { ticket, placement, payer } => self.watch(ticket, placement, payer),
             QueueInput::Found { placement, host, fleet, location, seats } => {
                 self.found(&placement, Try { host, fleet, location, seats });
             }
-            QueueInput::Stir => self.stir(),
             QueueInput::Mail(mail) => self.heed(mail),
             QueueInput::Committed(revision) => return self.gate.committed(revision),
             QueueInput::Wake => self.wake(),
@@ -186,7 +204,7 @@ impl QueueCore {
     }
 
     pub(crate) fn next_output(&mut self) -> Option<Effect> {
-        self.gate.next()
+        self.gate.next_effect()
     }
 
     /// When it wants to be woken.
@@ -195,14 +213,9 @@ impl QueueCore {
             return None;
         }
         let end = self.pending.first().map(|(begun, _)| later(*begun, self.spec.timeout));
-        let waited =
-            |begun: WallTime| Duration::from_millis(self.now.wall.0.saturating_sub(begun.0));
-        let relaxed = self.waiting.iter().filter_map(|(begun, _)| {
-            let next = policy::next_cap_after(&self.spec, waited(*begun))?;
-            Some(later(*begun, next))
-        });
+        let relaxed = self.relaxes.first().map(|(at, _)| *at);
         let forgotten = self.ended.first().map(|(at, _)| later(*at, self.config.retention));
-        let walls = [end, relaxed.min(), forgotten];
+        let walls = [end, relaxed, forgotten];
         walls.into_iter().flatten().min().map(|wall| self.now.time_of(wall))
     }
 
@@ -240,7 +253,7 @@ impl QueueCore {
     }
 
     /// What there is to see now, told in its order among all that is told of placements.
-    fn watch(&mut self, ticket: u64, placement: Option<String>) {
+    fn watch(&mut self, ticket: u64, placement: Option<String>, payer: Option<Payer>) {
         let views: Vec<Arc<PlacementView>> = match &placement {
             Some(name) => self.seen(name).map(Arc::new).into_iter().collect(),
             None => {
@@ -252,7 +265,7 @@ impl QueueCore {
             return self.answer(ticket, Err(Refusal::NotFound(What::Placement)));
         }
         let queue = self.id;
-        self.gate.after(Effect::Watched { ticket, queue, placement, views });
+        self.gate.after(Effect::Watched { ticket, queue, placement, views, payer });
     }
 
     fn delete(&mut self, ticket: u64) {
@@ -264,7 +277,12 @@ impl QueueCore {
         self.gate.close();
     }
 
-    fn start(&mut self, request: PlacementRequest) -> Result<Answer, Refusal> {
+    fn start(
+        &mut self,
+        request: PlacementRequest,
+        caller: &Caller,
+        drawn: Secret,
+    ) -> Result<Answer, Refusal> {
         request.check()?;
         let (name, print) = (request.id.clone(), request.print());
         if let Some(known) = self.placements.get(&name) {
@@ -272,19 +290,27 @@ impl QueueCore {
                 hit(Mark::KeyReused);
                 return Err(Refusal::KeyReused);
             }
+            known.lock.check_again(caller)?;
             hit(Mark::PlacedAgain);
             return self.view(&name);
         }
         if self.gate.is_closed() {
             return Err(Refusal::NotFound(What::Queue));
         }
-        if self.gate.uncommitted() >= self.config.uncommitted_max {
+        if self.gate.waiting() >= self.config.uncommitted_max {
             return Err(Refusal::Busy);
         }
         let limit = self.config.placements_max;
         if self.pending.len() >= limit {
             return Err(Refusal::LimitReached { what: "placements", limit });
         }
+        // One caller from outside leaves room for the others.
+        let (payer, share) = (caller.payer, limit.div_ceil(PAYER_SHARE));
+        if payer.is_some_and(|payer| self.paid.get(&payer).is_some_and(|count| *count >= share)) {
+            let what = "placements of this key and address";
+            return Err(Refusal::LimitReached { what, limit: share });
+        }
+        let (lock, secret) = Lock::new(caller, drawn);
         hit(Mark::PlacementStarted);
         let placement = Placement {
             request,
@@ -293,17 +319,21 @@ impl QueueCore {
             attempts: 0,
             current: None,
             tried: Vec::new(),
+            lock,
+            payer,
             end: None,
         };
         self.placements.insert(name.clone(), placement);
         self.enter(&name);
         self.dirty.insert(name.clone());
         self.gate.after(Effect::Seek(self.id, name.clone()));
-        self.view(&name)
+        let answer = self.view(&name)?;
+        Ok(if caller.is_outside { Answer::Made(Box::new(answer), secret) } else { answer })
     }
 
-    fn cancel(&mut self, name: &str) -> Result<Answer, Refusal> {
+    fn cancel(&mut self, name: &str, caller: &Caller) -> Result<Answer, Refusal> {
         let placement = self.placements.get(name).ok_or(Refusal::NotFound(What::Placement))?;
+        placement.lock.check_release(caller)?;
         match &placement.end {
             None => self.end(name, PlacementEnd::Cancelled),
             Some((PlacementEnd::Cancelled, _)) => {}
@@ -319,7 +349,8 @@ impl QueueCore {
         }
         placement.attempts += 1;
         placement.current = Some(attempt);
-        self.waiting.remove(&(placement.begun, name.to_owned()));
+        let begun = placement.begun;
+        self.wait_no_more(begun, name);
         self.dirty.insert(name.to_owned());
         self.make_game(name);
     }
@@ -343,14 +374,72 @@ impl QueueCore {
             host: current.host,
             origin: Some(Origin { queue: self.id, placement: name.to_owned(), attempt }),
             party: party.collect(),
+            lock: placement.lock,
             spec,
         };
         self.gate.after(Effect::Create(Box::new(new)));
     }
 
-    fn stir(&mut self) {
-        for (_, name) in self.waiting.iter().take(STIRRED_MAX) {
-            self.gate.at_once(Effect::Seek(self.id, name.clone()));
+    /// The next placement without a host, in the order of their beginnings.
+    pub(crate) fn waiting_after(
+        &self,
+        after: &Option<(WallTime, String)>,
+    ) -> Option<(WallTime, String)> {
+        let from = after.clone().map_or(Bound::Unbounded, Bound::Excluded);
+        self.waiting.range((from, Bound::Unbounded)).next().cloned()
+    }
+
+    fn pay_no_more(&mut self, payer: Payer) {
+        let Some(count) = self.paid.get_mut(&payer) else { return };
+        *count = count.saturating_sub(1);
+        if *count == 0 {
+            self.paid.remove(&payer);
+        }
+    }
+
+    fn wait_for_host(&mut self, begun: WallTime, name: &str) {
+        self.waiting.insert((begun, name.to_owned()));
+        self.relax(begun, name);
+    }
+
+    fn wait_no_more(&mut self, begun: WallTime, name: &str) {
+        self.waiting.remove(&(begun, name.to_owned()));
+        let ends = policy::cap_ends(&self.spec);
+        for end in ends {
+            self.relaxes.remove(&(later(begun, end), name.to_owned()));
+        }
+    }
+
+    /// Enters when a placement that waits accepts more latency.
+    fn relax(&mut self, begun: WallTime, name: &str) {
+        let placement = self.placements.get(name);
+        if placement.is_none_or(|it| it.request.latencies.is_empty()) {
+            return;
+        }
+        let waited = Duration::from_millis(self.now.wall.0.saturating_sub(begun.0));
+        if let Some(next) = policy::next_cap_after(&self.spec, waited) {
+            self.relaxes.insert((later(begun, next), name.to_owned()));
+        }
+    }
+
+    /// The same for all of them: the queue has other policies.
+    fn relax_all(&mut self) {
+        self.relaxes.clear();
+        for (begun, name) in self.waiting.clone() {
+            self.relax(begun, &name);
+        }
+    }
+
+    /// Has a host sought for those that accept more latency by now.
+    fn seek_relaxed(&mut self) {
+        for _ in 0..RELAXED_MAX {
+            let due = self.relaxes.first().filter(|(at, _)| *at <= self.now.wall).cloned();
+            let Some(due) = due else { return };
+            self.relaxes.remove(&due);
+            let (_, name) = due;
+            let Some(begun) = self.placements.get(&name).map(|it| it.begun) else { continue };
+            self.relax(begun, &name);
+            self.gate.at_once(Effect::Seek(self.id, name));
         }
     }
 
@@ -402,7 +491,8 @@ impl QueueCore {
             return self.end(name, PlacementEnd::Failed(cause));
         }
         hit(Mark::PlacementRetried);
-        self.waiting.insert((placement.begun, name.to_owned()));
+        let begun = placement.begun;
+        self.wait_for_host(begun, name);
         self.gate.after(Effect::Seek(self.id, name.to_owned()));
     }
 
@@ -423,7 +513,11 @@ impl QueueCore {
         let unwanted =
             placement.current.take().filter(|_| !matches!(end, PlacementEnd::Fulfilled { .. }));
         placement.end = Some((end.clone(), self.now.wall));
-        self.waiting.remove(&key);
+        let payer = placement.payer.take();
+        self.wait_no_more(key.0, name);
+        if let Some(payer) = payer {
+            self.pay_no_more(payer);
+        }
         self.pending.remove(&key);
         self.ended.insert((self.now.wall, name.to_owned()));
         self.dirty.insert(name.to_owned());
@@ -445,7 +539,7 @@ impl QueueCore {
             self.end(&name, PlacementEnd::TimedOut);
         }
         self.forget();
-        self.stir();
+        self.seek_relaxed();
     }
 
     /// Forgets what ended long ago, and the oldest of too many.
@@ -469,10 +563,14 @@ impl QueueCore {
         match &placement.end {
             Some((_, at)) => drop(self.ended.insert((*at, key.1))),
             None => {
-                if placement.current.is_none() {
-                    self.waiting.insert(key.clone());
+                let (is_waiting, payer) = (placement.current.is_none(), placement.payer);
+                if let Some(payer) = payer {
+                    *self.paid.entry(payer).or_default() += 1;
                 }
-                self.pending.insert(key);
+                self.pending.insert(key.clone());
+                if is_waiting {
+                    self.wait_for_host(key.0, name);
+                }
             }
         }
     }

@@ -76,6 +76,15 @@ pub(crate) fn next_cap_after(spec: &QueueSpec, waited: Duration) -> Option<Durat
     None
 }
 
+/// How long after its beginning a placement may come to another cap.
+pub(crate) fn cap_ends(spec: &QueueSpec) -> Vec<Duration> {
+    let mut ends = Vec::new();
+    while let Some(next) = next_cap_after(spec, ends.last().copied().unwrap_or_default()) {
+        ends.push(next);
+    }
+    ends
+}
+
 /// The best of the candidates; none when none will do.
 pub(crate) fn best(
     spec: &QueueSpec,

@@ -12,6 +12,7 @@ use super::core::{Placement, QueueCore, Try};
 use super::{
     Destination, Latency, LatencyPolicy, PlacementEnd, PlacementRequest, Priority, QueueSpec,
 };
+use crate::caller::Lock;
 use crate::game::{EndCause, GameSpec, Guest};
 use crate::print::Print;
 
@@ -90,6 +91,13 @@ struct PlacementRow {
     game: Vec<u8>,
     #[prost(message, repeated, tag = "19")]
     seats: Vec<SeatRow>,
+    /// The hash of its secret; empty: there is none.
+    #[prost(bytes = "vec", tag = "20")]
+    lock: Vec<u8>,
+    #[prost(bool, tag = "21")]
+    is_chosen: bool,
+    #[prost(bool, tag = "22")]
+    several_seats: bool,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -205,6 +213,7 @@ fn queue_spec(row: QueueRow) -> QueueSpec {
 
 fn placement_row(placement: &Placement) -> PlacementRow {
     let (request, game) = (&placement.request, &placement.request.game);
+    let (lock, is_chosen) = placement.lock.to_row();
     let mut row = PlacementRow {
         id: request.id.clone(),
         name: game.name.clone(),
@@ -218,6 +227,9 @@ fn placement_row(placement: &Placement) -> PlacementRow {
         print: placement.print.to_vec(),
         begun_ms: placement.begun.0,
         attempts: placement.attempts,
+        lock,
+        is_chosen,
+        several_seats: game.several_seats,
         ..PlacementRow::default()
     };
     let party = request.party.iter();
@@ -289,6 +301,7 @@ fn placement(row: PlacementRow) -> Result<Placement, String> {
         visible: row.visible,
         creator: row.creator,
         ends_when_empty: row.ends_when_empty,
+        several_seats: row.several_seats,
         ..GameSpec::default()
     };
     let party = row.party.into_iter();
@@ -308,6 +321,8 @@ fn placement(row: PlacementRow) -> Result<Placement, String> {
         attempts: row.attempts,
         current,
         tried: Vec::new(),
+        lock: Lock::from_row(&row.lock, row.is_chosen),
+        payer: None,
         end: end.map(|end| (end, WallTime(row.ended_ms))),
     })
 }

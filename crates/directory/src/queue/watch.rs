@@ -57,7 +57,7 @@ impl PlacementNews {
 pub(crate) struct Watch {
     pub queue: QueueId,
     /// None: all of the queue.
-    placement: Option<String>,
+    pub placement: Option<String>,
     pub backlog: Backlog<String, PlacementNews>,
     /// How many may wait: at least those there were at the beginning.
     waiting_max: usize,

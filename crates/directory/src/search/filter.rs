@@ -3,7 +3,8 @@
 //! ```text
 //! filter  := and { OR and }          and := not { AND not }          not := [ NOT ] prim
 //! prim    := ( filter ) | operand compare value
-//! operand := id | name | properties.<key> | capacity | created | players | has_room
+//! operand := id | name | properties.<key> | capacity | created | players | has_room | accepts
+//! key     := letters, digits, _ and - | 'text' | "text"
 //! compare := = | <> | < | > | <= | >=      (text and yes/no: only = and <>)
 //! value   := number | true | false | 'text' | "text"      (\' \" \\ inside)
 //! sort    := operand ( ASC | DESC )
@@ -49,16 +50,20 @@ pub enum Operand {
     Players,
     /// Whether a seat is free.
     HasRoom,
+    /// Whether new players may reserve.
+    Accepts,
 }
 
 /// The names of operands: ours, and GameLift's.
-pub(crate) const OPERANDS: [(&str, &str, Operand); 6] = [
+pub(crate) const OPERANDS: [(&str, &str, Operand); 7] = [
     ("id", "gameSessionId", Operand::Id),
     ("name", "gameSessionName", Operand::Name),
     ("capacity", "maximumSessions", Operand::Capacity),
     ("created", "creationTimeMillis", Operand::Created),
     ("players", "playerSessionCount", Operand::Players),
     ("has_room", "hasAvailablePlayerSessions", Operand::HasRoom),
+    // GameLift calls it a policy and has no operand for it.
+    ("accepts", "accepts", Operand::Accepts),
 ];
 
 /// What stands before the key of a property: ours, and GameLift's.
@@ -145,20 +150,21 @@ impl Operand {
             Self::Created => Key::Number(game.created.0),
             Self::Players => Key::Number(u64::from(game.reserved + game.active)),
             Self::HasRoom => Key::Number(u64::from(game.free() > 0)),
+            Self::Accepts => Key::Number(u64::from(game.accepts())),
         }
     }
 
-    /// Whether it changes with the seats of a Game. All else changes with what the Game is asked to be,
+    /// Whether it changes with the seats or the match of a Game. All else changes with what the Game is asked to be,
     /// or never.
     pub(crate) fn is_about_seats(&self) -> bool {
-        matches!(self, Self::Players | Self::HasRoom)
+        matches!(self, Self::Players | Self::HasRoom | Self::Accepts)
     }
 
     /// What a value it can be compared with is called; only numbers have an order.
     pub(crate) fn value_name(&self) -> &'static str {
         match self {
             Self::Capacity | Self::Created | Self::Players => "a number",
-            Self::HasRoom => "true or false",
+            Self::HasRoom | Self::Accepts => "true or false",
             Self::Id | Self::Name | Self::Property(_) => "a quoted text",
         }
     }
@@ -170,7 +176,7 @@ impl Operand {
     pub(crate) fn takes(&self, value: &Value) -> bool {
         match value {
             Value::Number(_) => self.has_order(),
-            Value::Flag(_) => *self == Self::HasRoom,
+            Value::Flag(_) => matches!(self, Self::HasRoom | Self::Accepts),
             Value::Text(_) => matches!(self, Self::Id | Self::Name | Self::Property(_)),
         }
     }
@@ -203,6 +209,11 @@ impl Compare {
 }
 
 impl Filter {
+    /// `has_room = true`.
+    pub(crate) fn has_room() -> Self {
+        Self::Test(Operand::HasRoom, Compare::Equal, Value::Flag(true))
+    }
+
     /// Whether it matches a Game. One without a property is other than every value of it.
     #[must_use]
     pub fn matches(&self, game: &GameView) -> bool {
@@ -224,6 +235,7 @@ fn test(operand: &Operand, compare: Compare, value: &Value, game: &GameView) -> 
             None => compare == Compare::Other,
         },
         (Operand::HasRoom, Value::Flag(flag)) => compare.holds(&(game.free() > 0), flag),
+        (Operand::Accepts, Value::Flag(flag)) => compare.holds(&game.accepts(), flag),
         (operand, Value::Number(number)) => {
             compare.holds(&operand.key(game), &Key::Number(*number))
         }
@@ -234,7 +246,13 @@ fn test(operand: &Operand, compare: Compare, value: &Value, game: &GameView) -> 
 impl fmt::Display for Operand {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Self::Property(key) = self {
-            return write!(f, "{}{key}", PROPERTIES[0]);
+            let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "_-".contains(letter);
+            let prefix = PROPERTIES[0];
+            return if !key.is_empty() && key.chars().all(is_plain) {
+                write!(f, "{prefix}{key}")
+            } else {
+                write!(f, "{prefix}{}", Value::Text(key.clone()))
+            };
         }
         let known = OPERANDS.iter().find(|(.., operand)| operand == self);
         f.write_str(known.map_or("", |(name, ..)| name))

@@ -3,7 +3,7 @@
 
 use winnow::ascii::{Caseless, dec_uint, multispace0};
 use winnow::combinator::{
-    alt, cut_err, delimited, eof, fail, not, opt, preceded, repeat, terminated,
+    alt, cut_err, delimited, eof, fail, not, opt, peek, preceded, repeat, terminated,
 };
 use winnow::error::{ContextError, ErrMode, StrContext, StrContextValue};
 use winnow::stream::{LocatingSlice, Stateful};
@@ -12,6 +12,12 @@ use winnow::{ModalResult, Parser};
 
 use super::filter::{Compare, Filter, FilterError, OPERANDS, Operand, PROPERTIES, Sort, Value};
 use crate::limits;
+
+/// What a comparison begins with, and what a sort expression does.
+const FILTER_OPERAND: &str =
+    "id, name, properties.<key>, capacity, created, players, has_room, accepts or a bracket";
+const SORT_OPERAND: &str =
+    "id, name, properties.<key>, capacity, created, players, has_room or accepts";
 
 /// The text, and how deep in brackets we are.
 type Input<'a> = Stateful<LocatingSlice<&'a str>, usize>;
@@ -33,7 +39,7 @@ impl Sort {
     /// The text is none; where, and what was expected.
     pub fn parse(text: &str) -> Result<Self, FilterError> {
         let direction = alt((word("ASC").value(false), word("DESC").value(true)));
-        let sort = (operand, cut_err(direction).context(expected("ASC or DESC")));
+        let sort = (operand(SORT_OPERAND), cut_err(direction).context(expected("ASC or DESC")));
         let sort = sort.map(|(by, is_descending)| Sort { by, is_descending });
         read(text, terminated(sort, end("the end")))
     }
@@ -122,7 +128,7 @@ fn primary(input: &mut Input<'_>) -> ModalResult<Filter> {
 }
 
 fn test(input: &mut Input<'_>) -> ModalResult<Filter> {
-    let operand = operand(input)?;
+    let operand = operand(FILTER_OPERAND).parse_next(input)?;
     multispace0.parse_next(input)?;
     let compare = if operand.has_order() {
         cut_err(alt((order, equality)))
@@ -153,23 +159,27 @@ fn order(input: &mut Input<'_>) -> ModalResult<Compare> {
     .parse_next(input)
 }
 
-fn operand(input: &mut Input<'_>) -> ModalResult<Operand> {
-    multispace0.parse_next(input)?;
-    let key = take_while(1..=limits::PROPERTY_KEY_MAX, |it: char| is_name(it) && it != '.');
-    let key = terminated(key, not(one_of(is_name))).map(|key: &str| key.to_owned());
-    let property = preceded(
-        alt((PROPERTIES[0], PROPERTIES[1])),
-        cut_err(key).context(expected("a property key of 1 to 32 letters, digits, '_' and '-'")),
-    );
+fn operand<'a>(wanted: &'static str) -> impl Parser<Input<'a>, Operand, ErrMode<ContextError>> {
+    let property = preceded(alt((PROPERTIES[0], PROPERTIES[1])), cut_err(key));
     let name = take_while(1.., is_name).verify_map(|name: &str| {
         let known = OPERANDS.iter().find(|(ours, theirs, _)| name == *ours || name == *theirs);
         known.map(|(.., operand)| operand.clone())
     });
-    cut_err(alt((property.map(Operand::Property), name)))
-        .context(expected(
-            "id, name, properties.<key>, capacity, created, players, has_room or a bracket",
-        ))
-        .parse_next(input)
+    let operand = cut_err(alt((property.map(Operand::Property), name)));
+    preceded(multispace0, operand.context(expected(wanted)))
+}
+
+/// The key of a property: a plain one, or any in quotes.
+fn key(input: &mut Input<'_>) -> ModalResult<String> {
+    let wanted = "a property key of 1 to 32 letters, digits, '_' and '-', or any in quotes";
+    if opt(peek(one_of(['\'', '"']))).parse_next(input)?.is_some() {
+        let is_key = |key: &String| (1..=limits::PROPERTY_KEY_MAX).contains(&key.chars().count());
+        let quoted = alt((quoted('\''), quoted('"'))).verify(is_key);
+        return quoted.context(expected(wanted)).parse_next(input);
+    }
+    let plain = take_while(1..=limits::PROPERTY_KEY_MAX, |it: char| is_name(it) && it != '.');
+    let plain = terminated(plain, not(one_of(is_name))).map(|key: &str| key.to_owned());
+    plain.context(expected(wanted)).parse_next(input)
 }
 
 fn value(input: &mut Input<'_>) -> ModalResult<Value> {

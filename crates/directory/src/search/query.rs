@@ -1,6 +1,10 @@
-//! Answering a search within a budget. Where a comparison of the filter leaves few Games, these are
-//! gathered and sorted; otherwise the order that is asked for is walked along its index. What can be
-//! done neither way within the budget is refused.
+//! A search under way. Where a comparison of the filter leaves few Games, these are gathered and
+//! sorted; otherwise the order that is asked for is walked along its index. What can be done neither
+//! way within the budget is refused.
+//!
+//! A search goes on in steps, and each looks at a bounded number of Games, so that whatever else the
+//! directory is asked waits for one step and not for a search. Between two steps Games come and go
+//! as they do between two pages: each Game is judged as it is when the search comes to it.
 
 use std::cmp::Ordering;
 use std::ops::Bound;
@@ -8,55 +12,138 @@ use std::sync::Arc;
 
 use rejoin_core::id::GameId;
 
-use super::cursor::Place;
+use super::cursor::{self, Place};
 use super::filter::{Compare, Filter, Key, Operand, Sort, Value};
-use super::shelf::{Index, Shelf, Slot};
+use super::shelf::{Index, Shelf};
+use super::{Page, SearchRequest};
 use crate::game::GameView;
 use crate::mark::{Mark, hit};
+use crate::print::Print;
 use crate::refusal::Refusal;
 
 /// Comparisons of a filter that are looked at for a short way.
 const WAYS_MAX: usize = 8;
 
-/// What is asked of a shelf.
+/// The key of Games in the order of their ids.
+static MISSING: Key = Key::Missing;
+
+/// One search.
 #[derive(Debug)]
-pub(crate) struct Query<'a> {
-    pub filter: Option<&'a Filter>,
-    pub location: Option<&'a str>,
-    pub sort: Option<&'a Sort>,
-    pub limit: usize,
-    pub after: Option<&'a Place>,
-    pub work_max: usize,
+pub(crate) struct Search {
+    /// Whose Games.
+    pub fleet: String,
+    location: Option<String>,
+    filter: Option<Filter>,
+    sort: Option<Sort>,
+    limit: usize,
+    after: Option<Place>,
+    print: Print,
+    work_max: usize,
+    /// Games and entries of indexes that it has looked at.
+    work: usize,
+    stage: Stage,
+    /// The best so far, in order; at most one more than the page has.
+    best: Vec<(Place, Arc<GameView>)>,
 }
 
-/// Games in order, and where to go on; none when that was all.
-pub(crate) type Found = (Vec<Arc<GameView>>, Option<Place>);
+/// How far a search is.
+#[derive(Debug)]
+enum Stage {
+    /// Looks for a comparison that leaves few Games.
+    Narrow { test: usize, at: Option<(Key, GameId)>, ids: Vec<GameId>, few: Option<Vec<GameId>> },
+    /// Looks at those that a comparison left.
+    Gather(std::vec::IntoIter<GameId>),
+    /// Walks along the order that is asked for.
+    Walk { at: Option<Place>, looked: usize },
+    /// Looks at all of them, because there is no such order.
+    All { at: Option<GameId> },
+}
 
-impl Query<'_> {
-    /// Asks.
-    pub(crate) fn run(&self, shelf: &Shelf) -> Result<Found, Refusal> {
-        if let Some(few) = self.few(shelf) {
-            hit(Mark::SearchGathered);
-            return Ok(self.sorted(few));
+/// How one step ended.
+enum Step {
+    /// There is more to look at.
+    More,
+    /// The stage is another one now.
+    Next,
+    /// All that there is was looked at.
+    Done,
+    /// The page is full, or the budget is spent: the next one begins behind the last Game.
+    Full,
+}
+
+impl Search {
+    /// A search of the Games of this fleet.
+    pub(crate) fn new(
+        fleet: String,
+        request: SearchRequest,
+        page_max: usize,
+        work_max: usize,
+    ) -> Result<Self, Refusal> {
+        let filter = read(&request.filter, Filter::parse).map_err(Refusal::Filter)?;
+        let sort = read(&request.sort, Sort::parse).map_err(Refusal::Sort)?;
+        if !(1..=page_max).contains(&request.limit) {
+            return Err(Refusal::Invalid { field: "limit", must: "1 to the largest page" });
         }
-        hit(Mark::SearchWalked);
-        match self.sort {
-            None => self.walk_ids(shelf, false),
-            Some(Sort { by: Operand::Id, is_descending }) => self.walk_ids(shelf, *is_descending),
-            Some(sort) => match shelf.index(&sort.by) {
-                Some(index) => self.walk_index(shelf, index, sort.is_descending),
-                None if shelf.listed().len() <= self.work_max => {
-                    let all = shelf.listed().values().filter_map(|slot| shelf.at(*slot));
-                    Ok(self.sorted(all.filter(|game| self.matches(game)).cloned().collect()))
-                }
-                None => Err(self.too_broad()),
-            },
-        }
+        let print = Print::of([
+            fleet.as_bytes(),
+            request.location.as_deref().unwrap_or_default().as_bytes(),
+            request.filter.as_bytes(),
+            request.sort.as_bytes(),
+        ]);
+        let after = match request.cursor.as_str() {
+            "" => None,
+            text => Some(cursor::read(text, print)?),
+        };
+        let stage = Stage::Narrow { test: 0, at: None, ids: Vec::new(), few: None };
+        let (location, limit) = (request.location, request.limit);
+        let (work, best) = (0, Vec::new());
+        Ok(Self { fleet, location, filter, sort, limit, after, print, work_max, work, stage, best })
     }
 
-    pub(crate) fn matches(&self, game: &GameView) -> bool {
-        self.location.is_none_or(|location| game.spec.location == location)
-            && self.filter.is_none_or(|filter| filter.matches(game))
+    /// Looks at so many more; given back is the page, once it is found. Without a shelf the fleet has
+    /// no Games.
+    pub(crate) fn step(
+        &mut self,
+        shelf: Option<&Shelf>,
+        budget: usize,
+    ) -> Option<Result<Page, Refusal>> {
+        let Some(shelf) = shelf else { return Some(Ok(self.page(false))) };
+        let end = self.work.saturating_add(budget);
+        while self.work < end {
+            let step = match &self.stage {
+                Stage::Narrow { .. } => self.narrow(shelf, end),
+                Stage::Gather(_) => self.gather(shelf, end),
+                Stage::Walk { .. } => self.walk(shelf, end),
+                Stage::All { .. } => self.look_at_all(shelf, end),
+            };
+            match step {
+                Err(refusal) => return Some(Err(refusal)),
+                Ok(Step::Done) => return Some(Ok(self.page(false))),
+                Ok(Step::Full) => return Some(Ok(self.page(true))),
+                Ok(Step::More) => return None,
+                // A stage that looked at nothing costs a little, too.
+                Ok(Step::Next) => self.work += 1,
+            }
+        }
+        None
+    }
+
+    /// Games and entries of indexes that it has looked at so far.
+    pub(crate) fn work(&self) -> usize {
+        self.work
+    }
+
+    fn page(&mut self, is_more: bool) -> Page {
+        let is_more = is_more || self.best.len() > self.limit;
+        self.best.truncate(self.limit);
+        let last = self.best.last().filter(|_| is_more);
+        let cursor = last.map(|(place, _)| cursor::write(place, self.print));
+        let games = std::mem::take(&mut self.best).into_iter().map(|(_, game)| game).collect();
+        Page { games, cursor, work: self.work }
+    }
+
+    fn matches(&self, game: &GameView) -> bool {
+        matches(self.location.as_deref(), self.filter.as_ref(), game)
     }
 
     fn too_broad(&self) -> Refusal {
@@ -64,26 +151,120 @@ impl Query<'_> {
         Refusal::TooBroad { work_max: self.work_max }
     }
 
-    /// The matches, if one comparison leaves few enough Games to look at all of them.
-    fn few(&self, shelf: &Shelf) -> Option<Vec<Arc<GameView>>> {
-        let tests: Vec<&Filter> = match self.filter? {
-            Filter::And(all) => all.iter().collect(),
-            filter => vec![filter],
+    /// The comparisons of which every match must pass each.
+    fn tests(&self) -> &[Filter] {
+        conjuncts(self.filter.as_ref())
+    }
+
+    /// Looks for the comparison that leaves the fewest Games.
+    fn narrow(&mut self, shelf: &Shelf, end: usize) -> Result<Step, Refusal> {
+        let Stage::Narrow { test, at, ids, few } = &mut self.stage else { return Ok(Step::Next) };
+        let tests = conjuncts(self.filter.as_ref());
+        let Some(Filter::Test(operand, compare, value)) =
+            tests.get(*test).filter(|_| *test < WAYS_MAX)
+        else {
+            if *test < tests.len().min(WAYS_MAX) {
+                *test += 1;
+                return Ok(Step::Next);
+            }
+            let few = few.take();
+            self.begin_looking(shelf, few)?;
+            return Ok(Step::Next);
         };
-        let mut most = self.work_max / 4;
-        let mut best: Option<Vec<Slot>> = None;
-        for test in tests.into_iter().take(WAYS_MAX) {
-            if let Some(slots) = way(shelf, test, most) {
-                most = slots.len();
-                best = Some(slots);
+        let most = few.as_ref().map_or(self.work_max / 4, Vec::len);
+        if let (Operand::Id, Compare::Equal, Value::Text(text)) = (operand, compare, value) {
+            let id = GameId::from_hex(text).filter(|id| shelf.get(*id).is_some());
+            *few = Some(id.into_iter().collect());
+            *test += 1;
+            return Ok(Step::Next);
+        }
+        let way = shelf.index(operand).zip(range(*compare, value));
+        let Some((index, (start, last))) = way else {
+            *test += 1;
+            return Ok(Step::Next);
+        };
+        let start = at.clone().map_or(start, Bound::Excluded);
+        let room = (end - self.work).min(most.saturating_sub(ids.len()));
+        let mut entries = index.entries.range((start, last));
+        let mut seen = 0;
+        for (place, _) in entries.by_ref().take(room) {
+            ids.push(place.1);
+            *at = Some(place.clone());
+            seen += 1;
+        }
+        self.work += seen;
+        let is_over = seen < room || entries.next().is_none();
+        if ids.len() < most && !is_over {
+            return Ok(Step::More);
+        }
+        let found = std::mem::take(ids);
+        if is_over && found.len() < most {
+            *few = Some(found);
+        }
+        (*at, *test) = (None, *test + 1);
+        Ok(Step::Next)
+    }
+
+    fn begin_looking(&mut self, shelf: &Shelf, few: Option<Vec<GameId>>) -> Result<(), Refusal> {
+        self.best.clear();
+        let has_order = |by: &Operand| *by == Operand::Id || shelf.index(by).is_some();
+        self.stage = if let Some(few) = few {
+            hit(Mark::SearchGathered);
+            Stage::Gather(few.into_iter())
+        } else if self.sort.as_ref().is_none_or(|sort| has_order(&sort.by)) {
+            hit(Mark::SearchWalked);
+            Stage::Walk { at: self.after.clone(), looked: 0 }
+        } else if shelf.listed().len() <= self.work_max {
+            hit(Mark::SearchWalked);
+            Stage::All { at: None }
+        } else {
+            return Err(self.too_broad());
+        };
+        Ok(())
+    }
+
+    fn gather(&mut self, shelf: &Shelf, end: usize) -> Result<Step, Refusal> {
+        while self.work < end {
+            let Stage::Gather(ids) = &mut self.stage else { return Ok(Step::Next) };
+            let Some(id) = ids.next() else { return Ok(Step::Done) };
+            self.work += 1;
+            if let Some(game) = shelf.get(id).filter(|game| self.matches(game)) {
+                self.offer(game.clone());
             }
         }
-        let games = best?.into_iter().filter_map(|slot| shelf.at(slot));
-        Some(games.filter(|game| self.matches(game)).cloned().collect())
+        Ok(Step::More)
+    }
+
+    fn look_at_all(&mut self, shelf: &Shelf, end: usize) -> Result<Step, Refusal> {
+        let Stage::All { at } = self.stage else { return Ok(Step::Next) };
+        let start = at.map_or(Bound::Unbounded, Bound::Excluded);
+        let listed = shelf.listed().range((start, Bound::Unbounded));
+        for (id, slot) in listed.take(end - self.work) {
+            self.work += 1;
+            self.stage = Stage::All { at: Some(*id) };
+            if let Some(game) = shelf.at(*slot).filter(|game| self.matches(game)) {
+                self.offer(game.clone());
+            }
+        }
+        Ok(if self.work < end { Step::Done } else { Step::More })
+    }
+
+    /// A match, wherever its place is. Only those that can be on the page are kept.
+    fn offer(&mut self, game: Arc<GameView>) {
+        let place = self.place(&game);
+        if self.after.as_ref().is_some_and(|it| self.order(&place, it) != Ordering::Greater) {
+            return;
+        }
+        let found = self.best.binary_search_by(|(known, _)| self.order(known, &place));
+        let index = found.unwrap_or_else(|index| index);
+        if index <= self.limit {
+            self.best.insert(index, (place, game));
+            self.best.truncate(self.limit + 1);
+        }
     }
 
     fn place(&self, game: &GameView) -> Place {
-        let key = self.sort.map_or(Key::Missing, |sort| match sort.by {
+        let key = self.sort.as_ref().map_or(Key::Missing, |sort| match sort.by {
             // Ids are their own order.
             Operand::Id => Key::Missing,
             ref by => by.key(game),
@@ -94,7 +275,8 @@ impl Query<'_> {
     fn order(&self, one: &Place, other: &Place) -> Ordering {
         let missing = |place: &Place| place.key == Key::Missing;
         let plain = (&one.key, one.id).cmp(&(&other.key, other.id));
-        match (self.sort.is_some_and(|sort| sort.is_descending), missing(one), missing(other)) {
+        let is_descending = self.sort.as_ref().is_some_and(|sort| sort.is_descending);
+        match (is_descending, missing(one), missing(other)) {
             (false, ..) => plain,
             (true, true, false) => Ordering::Greater,
             (true, false, true) => Ordering::Less,
@@ -102,89 +284,129 @@ impl Query<'_> {
         }
     }
 
-    fn sorted(&self, games: Vec<Arc<GameView>>) -> Found {
-        let mut placed: Vec<(Place, Arc<GameView>)> =
-            games.into_iter().map(|game| (self.place(&game), game)).collect();
-        if let Some(after) = self.after {
-            placed.retain(|(place, _)| self.order(place, after) == Ordering::Greater);
-        }
-        placed.sort_unstable_by(|(one, _), (other, _)| self.order(one, other));
-        let is_more = placed.len() > self.limit;
-        placed.truncate(self.limit);
-        let last = placed.last().filter(|_| is_more).map(|(place, _)| place.clone());
-        (placed.into_iter().map(|(_, game)| game).collect(), last)
-    }
-
-    fn walk_ids(&self, shelf: &Shelf, is_descending: bool) -> Result<Found, Refusal> {
-        let after = self.after.map(|place| place.id);
-        let listed = shelf.listed();
-        if is_descending {
-            let end = after.map_or(Bound::Unbounded, Bound::Excluded);
-            let games = listed.range((Bound::Unbounded, end)).rev();
-            self.walk(games.filter_map(|(_, slot)| shelf.at(*slot)))
-        } else {
-            let start = after.map_or(Bound::Unbounded, Bound::Excluded);
-            let games = listed.range((start, Bound::Unbounded));
-            self.walk(games.filter_map(|(_, slot)| shelf.at(*slot)))
+    /// Takes matches along the order until the page is full. A page that the budget cuts short goes on
+    /// behind the last Game that was found; if there is none, nothing would be gained.
+    fn walk(&mut self, shelf: &Shelf, end: usize) -> Result<Step, Refusal> {
+        let Stage::Walk { at, .. } = &self.stage else { return Ok(Step::Next) };
+        let (at, is_descending) =
+            (at.clone(), self.sort.as_ref().is_some_and(|it| it.is_descending));
+        // Games without room are the first in many orders: who wants room walks past none of them.
+        let roomy = self.tests().contains(&Filter::has_room());
+        match self.sort.as_ref().map(|sort| sort.by.clone()) {
+            None | Some(Operand::Id) => {
+                let ids = if roomy { shelf.with_room() } else { shelf.listed() };
+                let at = at.map(|place| place.id);
+                if is_descending {
+                    let last = at.map_or(Bound::Unbounded, Bound::Excluded);
+                    let walk = ids.range((Bound::Unbounded, last)).rev();
+                    self.along(shelf, end, walk.map(|(id, slot)| (&MISSING, *id, *slot)))
+                } else {
+                    let start = at.map_or(Bound::Unbounded, Bound::Excluded);
+                    let walk = ids.range((start, Bound::Unbounded));
+                    self.along(shelf, end, walk.map(|(id, slot)| (&MISSING, *id, *slot)))
+                }
+            }
+            Some(by) => {
+                let narrow = if roomy { shelf.index_with_room(&by) } else { None };
+                match narrow.or_else(|| shelf.index(&by)) {
+                    Some(index) => self.walk_index(shelf, index, end, at, is_descending),
+                    // The fleet does not declare it any more.
+                    None => self.begin_looking(shelf, None).map(|()| Step::Next),
+                }
+            }
         }
     }
 
     fn walk_index(
-        &self,
+        &mut self,
         shelf: &Shelf,
         index: &Index,
+        end: usize,
+        at: Option<Place>,
         is_descending: bool,
-    ) -> Result<Found, Refusal> {
-        let game = |(_, slot): (&(Key, GameId), &Slot)| shelf.at(*slot);
-        let after = self.after.map(|place| (place.key.clone(), place.id));
+    ) -> Result<Step, Refusal> {
+        let at = at.map(|place| (place.key, place.id));
         let missing = (Key::Missing, GameId([0; 16]));
         if !is_descending {
-            let start = after.map_or(Bound::Unbounded, Bound::Excluded);
-            return self.walk(index.entries.range((start, Bound::Unbounded)).filter_map(game));
+            let start = at.map_or(Bound::Unbounded, Bound::Excluded);
+            let walk = index.entries.range((start, Bound::Unbounded));
+            return self.along(shelf, end, walk.map(|((key, id), slot)| (key, *id, *slot)));
         }
-        let last = match after {
+        let last = match at {
             Some((Key::Missing, id)) => {
-                let end = Bound::Excluded((Key::Missing, id));
-                let rest = index.entries.range((Bound::Included(missing), end)).rev();
-                return self.walk(rest.filter_map(game));
+                let last = Bound::Excluded((Key::Missing, id));
+                let rest = index.entries.range((Bound::Included(missing), last)).rev();
+                return self.along(shelf, end, rest.map(|((key, id), slot)| (key, *id, *slot)));
             }
-            Some(after) => Bound::Excluded(after),
+            Some(at) => Bound::Excluded(at),
             None => Bound::Excluded(missing.clone()),
         };
         let known = index.entries.range((Bound::Unbounded, last)).rev();
         let rest = index.entries.range(missing..).rev();
-        self.walk(known.chain(rest).filter_map(game))
+        let walk = known.chain(rest);
+        self.along(shelf, end, walk.map(|((key, id), slot)| (key, *id, *slot)))
     }
 
-    /// Takes matches until the page is full. A page that the budget cuts short goes on behind the
-    /// last Game that was found; if there is none, nothing would be gained.
-    fn walk<'b>(&self, games: impl Iterator<Item = &'b Arc<GameView>>) -> Result<Found, Refusal> {
-        let mut page: Vec<Arc<GameView>> = Vec::new();
-        for (work, game) in games.enumerate() {
-            let is_spent = work >= self.work_max;
-            if is_spent && page.is_empty() {
+    fn along<'b>(
+        &mut self,
+        shelf: &'b Shelf,
+        end: usize,
+        walk: impl Iterator<Item = (&'b Key, GameId, super::shelf::Slot)>,
+    ) -> Result<Step, Refusal> {
+        let Stage::Walk { mut looked, .. } = self.stage else { return Ok(Step::Next) };
+        let mut last = None;
+        for (key, id, slot) in walk {
+            let is_spent = looked >= self.work_max;
+            if is_spent && self.best.is_empty() {
                 return Err(self.too_broad());
             }
-            if page.len() == self.limit || is_spent {
-                let last = page.last().map(|game| self.place(game));
-                return Ok((page, last));
+            if self.best.len() == self.limit || is_spent {
+                return Ok(Step::Full);
             }
-            if self.matches(game) {
-                page.push(game.clone());
+            if self.work >= end {
+                if let Some((key, id)) = last {
+                    let at = Some(Place { key: Key::clone(key), id });
+                    self.stage = Stage::Walk { at, looked };
+                }
+                return Ok(Step::More);
+            }
+            (self.work, looked, last) = (self.work + 1, looked + 1, Some((key, id)));
+            if let Some(game) = shelf.at(slot).filter(|game| self.matches(game)) {
+                let place = self.place(game);
+                self.best.push((place, game.clone()));
             }
         }
-        Ok((page, None))
+        Ok(Step::Done)
     }
 }
 
-/// The Games that one comparison leaves, if they are fewer than so many.
-fn way(shelf: &Shelf, test: &Filter, most: usize) -> Option<Vec<Slot>> {
-    let Filter::Test(operand, compare, value) = test else { return None };
-    if let (Operand::Id, Compare::Equal, Value::Text(text)) = (operand, compare, value) {
-        let slot = GameId::from_hex(text).and_then(|id| shelf.listed().get(&id).copied());
-        return Some(slot.into_iter().collect());
+/// Whether a Game is at this place and passes this filter.
+pub(crate) fn matches(location: Option<&str>, filter: Option<&Filter>, game: &GameView) -> bool {
+    location.is_none_or(|location| game.spec.location == location)
+        && filter.is_none_or(|filter| filter.matches(game))
+}
+
+/// The parts of a filter that must all hold.
+pub(crate) fn conjuncts(filter: Option<&Filter>) -> &[Filter] {
+    match filter {
+        None => &[],
+        Some(Filter::And(all)) => all,
+        Some(filter) => std::slice::from_ref(filter),
     }
-    let index = shelf.index(operand)?;
+}
+
+/// An expression; an empty one is none.
+pub(crate) fn read<T, E>(
+    text: &str,
+    read: impl FnOnce(&str) -> Result<T, E>,
+) -> Result<Option<T>, E> {
+    if text.trim().is_empty() { Ok(None) } else { read(text).map(Some) }
+}
+
+type Range = (Bound<(Key, GameId)>, Bound<(Key, GameId)>);
+
+/// The entries of an index that a comparison leaves; none if that is nearly all.
+fn range(compare: Compare, value: &Value) -> Option<Range> {
     let key = match value {
         Value::Number(number) => Key::Number(*number),
         Value::Flag(flag) => Key::Number(u64::from(*flag)),
@@ -192,14 +414,12 @@ fn way(shelf: &Shelf, test: &Filter, most: usize) -> Option<Vec<Slot>> {
     };
     let first = (key.clone(), GameId([0; 16]));
     let last = (key, GameId([0xff; 16]));
-    let range = match compare {
+    Some(match compare {
         Compare::Equal => (Bound::Included(first), Bound::Included(last)),
         Compare::Less => (Bound::Unbounded, Bound::Excluded(first)),
         Compare::AtMost => (Bound::Unbounded, Bound::Included(last)),
         Compare::More => (Bound::Excluded(last), Bound::Unbounded),
         Compare::AtLeast => (Bound::Included(first), Bound::Unbounded),
         Compare::Other => return None,
-    };
-    let slots: Vec<Slot> = index.entries.range(range).take(most).map(|(_, slot)| *slot).collect();
-    (slots.len() < most).then_some(slots)
+    })
 }

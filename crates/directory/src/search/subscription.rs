@@ -2,15 +2,19 @@
 //!
 //! A subscriber gives credit and is told so many changes. What waits for credit is one change for
 //! each Game, the newest; how many may wait and for how long is bounded, and whoever does not read
-//! is cut off with a cause.
+//! is cut off with a cause. What there is at the beginning does not wait: it is looked up Game by
+//! Game as there is credit for it, so a subscription may match any number of Games.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use rejoin_core::id::GameId;
 use rejoin_core::time::Time;
 
 use super::backlog::Backlog;
-use super::filter::Filter;
+use super::filter::{Compare, Filter, Operand, Value};
+use super::query::{self, conjuncts};
+use super::shelf::{Changed, Told};
 use crate::game::GameView;
 
 /// A change of what a filter matches.
@@ -68,6 +72,15 @@ impl CutCause {
     }
 }
 
+/// How far a new subscriber has been told what there is, in the order of ids.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Scan {
+    /// Everything up to this Game; none: nothing yet. Of what lies above it is told when its turn comes.
+    To(Option<GameId>),
+    /// Everything.
+    Done,
+}
+
 /// One subscription.
 #[derive(Debug)]
 pub(crate) struct Subscription {
@@ -75,39 +88,142 @@ pub(crate) struct Subscription {
     location: Option<String>,
     filter: Option<Filter>,
     pub backlog: Backlog<GameId, News>,
+    pub scan: Scan,
 }
 
 impl Subscription {
     pub(crate) fn new(fleet: String, location: Option<String>, filter: Option<Filter>) -> Self {
-        Self { fleet, location, filter, backlog: Backlog::new() }
+        let (backlog, scan) = (Backlog::new(), Scan::To(None));
+        Self { fleet, location, filter, backlog, scan }
+    }
+
+    /// What a Game must have, so that this can match it; none: nothing that could be looked up.
+    pub(crate) fn anchor(&self) -> Option<Anchor> {
+        let tests = conjuncts(self.filter.as_ref()).iter();
+        let mut anchors = tests.filter_map(|test| match test {
+            Filter::Test(operand, Compare::Equal, Value::Text(text)) => {
+                Some(Anchor::Value(operand.clone(), text.clone()))
+            }
+            _ => None,
+        });
+        anchors.next().or_else(|| self.location.clone().map(Anchor::Location))
     }
 
     fn matches(&self, game: Option<&Arc<GameView>>) -> bool {
-        let Some(game) = game else { return false };
-        let location = self.location.as_ref();
-        location.is_none_or(|location| game.spec.location == *location)
-            && self.filter.as_ref().is_none_or(|filter| filter.matches(game))
+        let matches = |game| query::matches(self.location.as_deref(), self.filter.as_ref(), game);
+        game.is_some_and(|game| matches(game))
     }
 
-    /// What was listed of a Game, and what is.
-    pub(crate) fn note(
-        &mut self,
-        now: Time,
-        id: GameId,
-        old: Option<&Arc<GameView>>,
-        new: Option<&Arc<GameView>>,
-    ) {
-        let (was, is) = (self.matches(old), self.matches(new));
-        let news = match (was, new.filter(|_| is)) {
+    /// A Game has changed.
+    pub(crate) fn note(&mut self, now: Time, changed: &Changed) {
+        // What lies above it will be told as it is then.
+        if matches!(self.scan, Scan::To(known) if known.is_none_or(|known| changed.id > known)) {
+            return;
+        }
+        let (was, is) = (self.matches(changed.old.as_ref()), self.matches(changed.new.as_ref()));
+        let news = match (was, changed.new.as_ref().filter(|_| is)) {
             (false, Some(game)) => News::Added(game.clone()),
             (true, Some(game)) => News::Changed(game.clone()),
-            (true, None) => News::Removed(id),
+            (true, None) => News::Removed(changed.id),
             (false, None) => return,
         };
         self.push(now, news);
     }
 
-    pub(crate) fn push(&mut self, now: Time, news: News) {
+    /// Goes on telling what there is, until so much waits; `is_end`: there are no others behind these.
+    pub(crate) fn tell_first(
+        &mut self,
+        now: Time,
+        games: Vec<(GameId, Told)>,
+        is_end: bool,
+        waiting_max: usize,
+    ) {
+        for (id, game) in games {
+            if self.backlog.waiting() >= waiting_max {
+                return;
+            }
+            self.scan = Scan::To(Some(id));
+            if let Some(game) = game.filter(|game| self.matches(Some(game))) {
+                self.push(now, News::Added(game));
+            }
+        }
+        if is_end {
+            self.scan = Scan::Done;
+        }
+    }
+
+    fn push(&mut self, now: Time, news: News) {
         self.backlog.push(now, news.game(), news, News::followed_by);
+    }
+}
+
+/// Something that a Game has: subscriptions that ask for it are found by it.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Anchor {
+    /// It is at this place.
+    Location(String),
+    /// Its id, its name or one of its properties is this.
+    Value(Operand, String),
+}
+
+impl Anchor {
+    /// All that a Game has.
+    pub(crate) fn all_of(game: &GameView) -> impl Iterator<Item = Self> + '_ {
+        let spec = &game.spec;
+        let fixed = [
+            Self::Location(spec.location.clone()),
+            Self::Value(Operand::Id, game.id.to_string()),
+            Self::Value(Operand::Name, spec.name.clone()),
+        ];
+        let properties = spec.properties.iter();
+        let properties = properties
+            .map(|(key, value)| Self::Value(Operand::Property(key.clone()), value.clone()));
+        fixed.into_iter().chain(properties)
+    }
+}
+
+/// The subscriptions to one fleet: those that need something of a Game, by that, and the others.
+#[derive(Debug, Default)]
+pub(crate) struct Audience {
+    anchored: BTreeSet<(Anchor, u64)>,
+    others: BTreeSet<u64>,
+}
+
+impl Audience {
+    pub(crate) fn add(&mut self, id: u64, anchor: Option<Anchor>) {
+        match anchor {
+            Some(anchor) => drop(self.anchored.insert((anchor, id))),
+            None => drop(self.others.insert(id)),
+        }
+    }
+
+    pub(crate) fn remove(&mut self, id: u64, anchor: Option<Anchor>) {
+        match anchor {
+            Some(anchor) => drop(self.anchored.remove(&(anchor, id))),
+            None => drop(self.others.remove(&id)),
+        }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.anchored.is_empty() && self.others.is_empty()
+    }
+
+    pub(crate) fn all(&self) -> Vec<u64> {
+        self.anchored.iter().map(|(_, id)| *id).chain(self.others.iter().copied()).collect()
+    }
+
+    /// Those that this change may concern.
+    pub(crate) fn concerned(&self, changed: &Changed) -> BTreeSet<u64> {
+        let mut ids = self.others.clone();
+        if self.anchored.is_empty() {
+            return ids;
+        }
+        for game in [&changed.old, &changed.new].into_iter().flatten() {
+            for anchor in Anchor::all_of(game) {
+                let theirs = (anchor.clone(), 0)..=(anchor, u64::MAX);
+                ids.extend(self.anchored.range(theirs).map(|(_, id)| *id));
+            }
+        }
+        ids
     }
 }

@@ -91,7 +91,21 @@ impl Desk {
         self.drain();
     }
 
+    /// Gives an input, and wakes the directory for as long as it wants that now.
     pub fn give(&mut self, input: DirectoryInput) {
+        self.put(input);
+        self.step();
+    }
+
+    /// Wakes the directory for as long as it wants that now.
+    fn step(&mut self) {
+        while self.directory.next_deadline().is_some_and(|at| at <= self.now) {
+            self.put(DirectoryInput::Wake);
+        }
+    }
+
+    /// Gives an input and nothing else: what takes several steps has not begun.
+    pub fn put(&mut self, input: DirectoryInput) {
         self.directory.handle(self.now, input);
         self.drain();
     }
@@ -100,7 +114,11 @@ impl Desk {
         while let Some(output) = self.directory.next_output() {
             match output {
                 DirectoryOutput::Commit(batch) => match &mut self.slow {
-                    Some(waiting) => waiting.push_back(batch),
+                    Some(waiting) => {
+                        let is_only = waiting.iter().all(|other| other.scope != batch.scope);
+                        assert!(is_only, "two batches of {:?} under way", batch.scope);
+                        waiting.push_back(batch);
+                    }
                     None => self.commit(&batch),
                 },
                 DirectoryOutput::Answer { ticket, outcome } => {
@@ -137,11 +155,14 @@ impl Desk {
 
     /// The store commits so many of the batches that wait; says how many there were.
     pub fn commit_some(&mut self, count: usize) -> usize {
-        for done in 0..count {
-            let Some(batch) = self.slow.as_mut().and_then(VecDeque::pop_front) else { return done };
+        let mut done = 0;
+        while done < count {
+            let Some(batch) = self.slow.as_mut().and_then(VecDeque::pop_front) else { break };
             self.commit(&batch);
+            done += 1;
         }
-        count
+        self.step();
+        done
     }
 
     /// Lets time pass, waking the directory whenever it wants.
@@ -159,6 +180,14 @@ impl Desk {
         self.tickets += 1;
         let ticket = self.tickets;
         self.give(DirectoryInput::Command { ticket, command });
+        ticket
+    }
+
+    /// Asks without waiting and without a wake.
+    pub fn begin(&mut self, command: Command) -> u64 {
+        self.tickets += 1;
+        let ticket = self.tickets;
+        self.put(DirectoryInput::Command { ticket, command });
         ticket
     }
 

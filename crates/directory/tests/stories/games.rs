@@ -128,7 +128,8 @@ fn a_host_that_does_not_begin_or_end_in_time_is_not_waited_for() {
     // A late word changes nothing.
     desk.say(host, HostWord::Began(slow, Ok(())));
     assert_eq!(desk.view(slow).status, Status::Terminated);
-    assert!(desk.told(host).contains(&HostOrder::Refused(Refusal::NotYours)));
+    let refused = HostOrder::RefusedWord { word: "began", game: slow, why: Refusal::NotYours };
+    assert!(desk.told(host).contains(&refused));
 }
 
 #[test]
@@ -178,7 +179,7 @@ fn an_update_is_asked_of_the_host_and_merges_properties() {
     let game = desk.game_of(host, first);
     let change = GameChange {
         name: Some("new".to_owned()),
-        properties: BTreeMap::from([("map".to_owned(), "ice".to_owned())]),
+        properties: BTreeMap::from([("map".to_owned(), Some("ice".to_owned()))]),
         ..GameChange::default()
     };
     let asked = desk.send(Command::Update { game, change: change.clone() });

@@ -2,7 +2,9 @@
 
 use rejoin_core::id::{GameId, HostId, OwnerEpoch};
 use rejoin_directory::game::{EndCause, GameChange, GameSpec, Status};
-use rejoin_directory::host::{HostEnd, HostOrder, HostView, HostWord, Presence, Registration};
+use rejoin_directory::host::{
+    HostEnd, HostOrder, HostState, HostView, HostWord, Presence, Registration,
+};
 use rejoin_directory::{Answer, Command, Event, Refusal, Target, What};
 
 use crate::desk::{Desk, FLEET, Process, holder, registration, secs, spec};
@@ -91,7 +93,8 @@ fn past_the_limit_a_host_and_its_games_end_once_with_the_cause() {
     assert_eq!((found.status, found.cause), (Status::Error, Some(EndCause::HostLost)));
     desk.ready(again, &[game]);
     let gone = desk.ask(Command::DescribeHost(process.host));
-    assert_eq!(gone, Err(Refusal::NotFound(What::Host)));
+    let Ok(Answer::Host(gone)) = gone else { panic!("{gone:?}") };
+    assert_eq!(gone.state, HostState::Ended(HostEnd::Lost));
     let ends = |event: &&Event| matches!(event, Event::GameEnded { .. } | Event::HostEnded { .. });
     assert_eq!(desk.events.iter().filter(ends).count(), 2);
     assert!(desk.events.contains(&Event::HostEnded { host: process.host, how: HostEnd::Lost }));
@@ -160,14 +163,15 @@ fn a_host_that_lies_about_games_of_others_is_told_so() {
     let (a, b) = (desk.host("a"), desk.host("b"));
     let game = desk.game(a, "k");
     desk.told(b);
-    for word in [
-        HostWord::Destroyed(game),
-        HostWord::Began(game, Err("mine".to_owned())),
-        HostWord::Updated(game, Ok(())),
-        HostWord::Destroying(game, Err("mine".to_owned())),
+    for (name, word) in [
+        ("destroyed", HostWord::Destroyed(game)),
+        ("began", HostWord::Began(game, Err("mine".to_owned()))),
+        ("updated", HostWord::Updated(game, Ok(()))),
+        ("destroying", HostWord::Destroying(game, Err("mine".to_owned()))),
     ] {
         desk.say(b, word);
-        assert_eq!(desk.told(b), [HostOrder::Refused(Refusal::NotYours)]);
+        let refused = HostOrder::RefusedWord { word: name, game, why: Refusal::NotYours };
+        assert_eq!(desk.told(b), [refused]);
     }
     assert_eq!(desk.view(game).status, Status::Active);
     let nobody = Process { host: HostId([1; 16]), lease: OwnerEpoch(1) };

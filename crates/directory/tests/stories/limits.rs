@@ -55,7 +55,7 @@ fn fields_of_a_game() {
 fn fields_of_a_reservation() {
     let mut desk = Desk::new();
     let host = desk.host("a");
-    let game = desk.game_of(host, GameSpec { capacity: 200, ..spec("k") });
+    let game = desk.game_of(host, GameSpec { capacity: 200, several_seats: true, ..spec("k") });
     let mut reserve = |guests: Vec<Guest>, key: &str, hold| {
         let (key, hold) = (key.to_owned(), Some(hold));
         desk.ask(Command::Reserve { game, guests, key, hold }).map(drop)
@@ -153,7 +153,7 @@ fn fields_of_a_change() {
     assert!(is_invalid(change(capacity(201)), "capacity"));
     assert!(is_invalid(change(capacity(0)), "capacity"));
     let properties = |from: usize, to: usize| GameChange {
-        properties: (from..to).map(|it| (it.to_string(), String::new())).collect(),
+        properties: (from..to).map(|it| (it.to_string(), Some(String::new()))).collect(),
         ..GameChange::default()
     };
     assert_eq!(change(properties(0, 16)), Ok(()));

@@ -4,6 +4,7 @@
 
 mod desk;
 mod durable;
+mod edges;
 mod games;
 mod hosts;
 mod limits;
@@ -11,4 +12,5 @@ mod matrix;
 mod placements;
 mod search;
 mod seats;
+mod steps;
 mod watches;

@@ -117,11 +117,11 @@ mod unix {
         let mut out = io::BufWriter::new(&asker);
         match word.trim_end() {
             "backup" => {
-                let (scopes, damaged) = snapshots.back_up(&mut out).map_err(io::Error::other)?;
-                for found in damaged {
-                    tracing::error!("left out of the backup: {found}");
+                let done = snapshots.back_up(&mut out, Some(folder)).map_err(io::Error::other)?;
+                for found in done.damaged {
+                    tracing::error!("kept as it was found, and set aside by a restore: {found}");
                 }
-                tracing::info!(scopes, "backed up");
+                tracing::info!(scopes = done.scopes, set_aside = done.set_aside, "backed up");
             }
             "inspect" => {
                 let survey = Survey::of(folder, snapshots).map_err(io::Error::other)?;

@@ -4,6 +4,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use rejoin::server::{ApiKey, Role};
 
 use super::Failure;
+use super::output::print_line;
 
 #[derive(Subcommand)]
 pub(crate) enum KeyCommand {
@@ -55,12 +56,15 @@ pub(crate) fn run(command: &KeyCommand) -> Result<(), Failure> {
     let key = key.map_err(Failure::new)?;
     let hash = key.hash();
     let tied: String = key.fleets.iter().map(|fleet| format!(":{fleet}")).collect();
-    println!("# The key. It is not kept anywhere: give it to whoever sends it.");
-    println!("#   {text}");
-    println!("# For rejoin.toml (or REJOIN_DIRECTORY_KEYS={}:{hash}{tied}):", role.label());
-    println!("[[directory.key]]\nname = {name:?}\nrole = {:?}\nsha256 = {hash:?}", role.label());
+    print_line!("# The key. It is not kept anywhere: give it to whoever sends it.")?;
+    print_line!("#   {text}")?;
+    print_line!("# For rejoin.toml (or REJOIN_DIRECTORY_KEYS={}:{hash}{tied}):", role.label())?;
+    print_line!(
+        "[[directory.key]]\nname = {name:?}\nrole = {:?}\nsha256 = {hash:?}",
+        role.label()
+    )?;
     if !key.fleets.is_empty() {
-        println!("fleets = {:?}", key.fleets);
+        print_line!("fleets = {:?}", key.fleets)?;
     }
     Ok(())
 }

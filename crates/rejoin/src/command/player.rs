@@ -18,6 +18,7 @@ use serde_json::Value;
 pub(crate) use self::order::{Order, Told};
 use self::remote::RemoteArguments;
 
+use super::output::print_line;
 use super::{Failure, control};
 
 #[derive(Args)]
@@ -92,15 +93,14 @@ pub(crate) fn run(arguments: &PlayerArguments) -> Result<(), Failure> {
         None => carry_out(&arguments.data, &order)?,
     };
     match (told, arguments.json) {
-        (Told::Done(value), true) => println!("{value:#}"),
+        (Told::Done(value), true) => print_line!("{value:#}"),
         (Told::Done(value), false) => print(&order, &value),
         (Told::Refused { code, sentence }, true) => {
-            println!("{:#}", serde_json::json!({"refused": code, "sentence": sentence}));
-            return Err(Failure::new(sentence));
+            print_line!("{:#}", serde_json::json!({"refused": code, "sentence": sentence}))?;
+            Err(Failure::new(sentence))
         }
-        (Told::Refused { sentence, .. }, false) => return Err(Failure::new(sentence)),
+        (Told::Refused { sentence, .. }, false) => Err(Failure::new(sentence)),
     }
-    Ok(())
 }
 
 fn order_of(command: &PlayerCommand) -> Result<Order, Failure> {
@@ -216,19 +216,21 @@ fn now_ms() -> u64 {
 }
 
 /// What was done, for people.
-fn print(order: &Order, value: &Value) {
+fn print(order: &Order, value: &Value) -> Result<(), Failure> {
     match order {
-        Order::Export { .. } => println!("{value:#}"),
+        Order::Export { .. } => print_line!("{value:#}"),
         Order::List => {
             let all = value.as_array().map(Vec::as_slice).unwrap_or_default();
-            all.iter().for_each(|one| println!("{}", order::line(one, now_ms())));
-            println!("{} {}", all.len(), if all.len() == 1 { "player" } else { "players" });
+            for one in all {
+                print_line!("{}", order::line(one, now_ms()))?;
+            }
+            print_line!("{} {}", all.len(), if all.len() == 1 { "player" } else { "players" })
         }
         Order::Delete { who } if value["leaving"] == true => {
-            println!("{who:?} is locked out, and gone when the server starts next");
+            print_line!("{who:?} is locked out, and gone when the server starts next")
         }
-        Order::Delete { who } => println!("{who:?} is gone"),
-        _ => println!("{}", order::line(value, now_ms())),
+        Order::Delete { who } => print_line!("{who:?} is gone"),
+        _ => print_line!("{}", order::line(value, now_ms())),
     }
 }
 

@@ -16,19 +16,22 @@ use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
-use super::settings::{EnetSettings, GuardMode, Settings, TlsSettings};
+use super::banner::greet;
+use super::output::say;
+use super::settings::{EnetSettings, Settings, TlsSettings};
 use super::{Failure, control, server_key};
-
-/// Says something on the standard output. Whoever listened there may be gone, and the server serves on.
-macro_rules! say {
-    ($($what:tt)*) => {{
-        use std::io::Write;
-        let _ = writeln!(std::io::stdout(), $($what)*);
-    }};
-}
 
 /// What a browser shows at the players' door.
 const PAGE: &str = include_str!("page.html");
+/// Pages of this machine's own web servers, whatever their ports.
+const LOCAL_ORIGINS: [&str; 6] = [
+    "http://localhost:*",
+    "https://localhost:*",
+    "http://127.0.0.1:*",
+    "https://127.0.0.1:*",
+    "http://[::1]:*",
+    "https://[::1]:*",
+];
 /// Where frames are logged. Operators switch them on for one session at a time.
 const FRAMES: &str = "rejoin_server::frame";
 
@@ -41,10 +44,15 @@ pub(crate) fn run(settings: &Settings) -> Result<(), Failure> {
     runtime.block_on(serve(settings))
 }
 
-fn start_log(settings: &Settings) -> Result<(), Failure> {
-    let mut filter: Targets = settings.log.parse().map_err(|error| {
+/// What is logged.
+pub(crate) fn log_filter(settings: &Settings) -> Result<Targets, Failure> {
+    settings.log.parse().map_err(|error| {
         Failure::new(format!("the log filter {:?} cannot be read: {error}", settings.log))
-    })?;
+    })
+}
+
+fn start_log(settings: &Settings) -> Result<(), Failure> {
+    let mut filter = log_filter(settings)?;
     if !settings.log.contains(FRAMES) {
         // Whoever switches frames on wants to see them, whatever else is logged.
         filter = filter.with_target(FRAMES, LevelFilter::DEBUG);
@@ -206,7 +214,7 @@ fn open_datagrams(
 }
 
 /// Where encryption is required no door without it may be reached from other machines.
-fn require_encryption(settings: &Settings) -> Result<(), Failure> {
+pub(crate) fn require_encryption(settings: &Settings) -> Result<(), Failure> {
     let streams = settings.tcp.map(|tcp| tcp.listen);
     let mut doors = std::iter::once(settings.listen).chain(streams);
     let is_plain = settings.tls == TlsSettings::Off && doors.any(|at| !at.ip().is_loopback());
@@ -222,7 +230,7 @@ fn require_encryption(settings: &Settings) -> Result<(), Failure> {
 
 fn web_config(settings: &Settings, players: SocketAddr, tls: Option<Tls>) -> WebConfig {
     WebConfig {
-        origins: settings.origins.clone(),
+        origins: origins(settings),
         trusted_proxies: settings.trusted_proxies.clone(),
         forwarded_header: settings.forwarded_header,
         tls,
@@ -241,9 +249,16 @@ fn web_config(settings: &Settings, players: SocketAddr, tls: Option<Tls>) -> Web
     }
 }
 
+/// Whose pages may connect; in development, those of every local web server.
+fn origins(settings: &Settings) -> Vec<String> {
+    let local = LOCAL_ORIGINS.iter().filter(|_| settings.dev).map(|origin| (*origin).to_owned());
+    settings.origins.iter().cloned().chain(local).collect()
+}
+
 fn hub_config(settings: &Settings, players: SocketAddr) -> HubConfig {
     let mut config = HubConfig {
         anonymous: settings.dev,
+        accounts: settings.accounts,
         compression: settings.compression.enabled,
         compression_bytes_min: settings.compression.bytes_min,
         ..HubConfig::default()
@@ -260,18 +275,21 @@ fn hub_config(settings: &Settings, players: SocketAddr) -> HubConfig {
 
 /// What encrypts the doors of players, if anything does.
 fn encryption(settings: &Settings, names: &[String]) -> Result<Option<Tls>, Failure> {
-    let told = |error: TlsError| Failure::new(format!("no TLS: {error}"));
     match &settings.tls {
         TlsSettings::Off => Ok(None),
         TlsSettings::Files(certificate, key) => {
-            Tls::from_files(certificate, key).map(Some).map_err(told)
+            Tls::from_files(certificate, key).map(Some).map_err(no_tls)
         }
         TlsSettings::Development => {
-            let (tls, pem) = Tls::development(names).map_err(told)?;
+            let (tls, pem) = Tls::development(names).map_err(no_tls)?;
             say!("a certificate for development; give it to clients as a root:\n{pem}");
             Ok(Some(tls))
         }
     }
+}
+
+pub(crate) fn no_tls(error: TlsError) -> Failure {
+    Failure::new(format!("no TLS: {error}"))
 }
 
 /// Reads the certificate again at every SIGHUP.
@@ -316,66 +334,6 @@ fn open(address: SocketAddr) -> std::io::Result<TcpListener> {
     socket.set_reuseaddr(true)?;
     socket.bind(address)?;
     socket.listen(BACKLOG)
-}
-
-/// Where players get in: WebSocket, byte streams, datagrams.
-type Doors = (SocketAddr, Option<SocketAddr>, Vec<SocketAddr>);
-
-fn greet(settings: &Settings, doors: Doors, admin: SocketAddr) {
-    let (players, tcp, enet) = doors;
-    let (ws, http, stream) = match settings.tls {
-        TlsSettings::Off => ("ws", "http", "tcp"),
-        _ => ("wss", "https", "tls"),
-    };
-    say!("rejoin {} serves", env!("CARGO_PKG_VERSION"));
-    say!("  players   {ws}://{players}/play   (subprotocol rejoin.v1.json or rejoin.v1.proto)");
-    if let Some(tcp) = tcp {
-        say!("            {stream}://{tcp}   (protobuf, each frame after its length)");
-    }
-    let whom = if settings.enet.config.stock { "any ENet client" } else { "clients with a cookie" };
-    for enet in enet {
-        say!("            enet://{enet}   (protobuf, for {whom})");
-    }
-    if settings.has_arena(players) {
-        say!("  play at   {http}://{players}/arena");
-    }
-    say!("  look at   {http}://{players}/     (what to type, in a browser)");
-    if settings.guard.mode == GuardMode::Open {
-        say!("  guard     open: no address has a ration");
-    }
-    if settings.directory.enabled {
-        let who = match settings.directory.keys.len() {
-            _ if settings.is_directory_open(players) => {
-                "no key is needed here with --dev".to_owned()
-            }
-            0 => "nobody yet: `rejoin key new` makes a key".to_owned(),
-            keys => format!("{keys} API keys"),
-        };
-        say!("  directory {http}://{players}/v1   ({who})");
-    }
-    say!("  operators http://{admin}/     (metrics, events, sessions, health)");
-    if !admin.ip().is_loopback() {
-        say!();
-        say!("  *** ADMIN IS OPEN TO OTHER MACHINES and asks for no login: who reaches ***");
-        say!("  *** {admin} sees every session and can log its frames.");
-        say!();
-    }
-    match &settings.data {
-        Some(data) => say!("  sessions  kept in {}", data.display()),
-        None => say!("  sessions  in memory: a restart forgets them"),
-    }
-    if settings.dev {
-        say!();
-        say!("  *** DEVELOPMENT MODE: anybody is let in without any identity. ***");
-        say!("  *** Never face the internet with --dev.                       ***");
-    } else {
-        say!(
-            "  guests    by key or by secret; --dev lets you in without either, to try it by hand"
-        );
-    }
-    if !players.ip().is_loopback() && settings.server_names.is_none() {
-        say!("  names     only localhost is answered to: set server_names in rejoin.toml");
-    }
 }
 
 /// Resolves at ctrl-c and, where there is such a thing, at SIGTERM.

@@ -21,6 +21,16 @@ pub(crate) fn find(settings: &Settings) -> Result<Option<ServerKey>, Failure> {
     }
 }
 
+/// Reads the key that `find` would give, if there is one yet; says which file it was.
+pub(crate) fn check(settings: &Settings) -> Result<Option<String>, Failure> {
+    let is_needed = !settings.enet.listen.is_empty() && settings.encryption != Encryption::Off;
+    let path = settings.data.as_ref().map(|data| data.join(ENET_KEY));
+    match path.filter(|path| is_needed && path.exists()) {
+        Some(path) => load(&path).map(|_| Some(format!("ENet key {}", path.display()))),
+        None => Ok(None),
+    }
+}
+
 fn made() -> Result<ServerKey, Failure> {
     ServerKey::generate().map_err(|error| Failure::new(format!("no key for ENet: {error}")))
 }

@@ -1,6 +1,7 @@
 //! The settings of `rejoin serve`: the command line goes before the environment, that before
 //! `rejoin.toml`, and that before the defaults. A key that is not known is refused by name and line.
 
+mod arguments;
 mod directory;
 mod doors;
 mod guard;
@@ -12,13 +13,14 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use clap::Args;
+use rejoin::hub::AccountPolicy;
 use rejoin::server::relay::RelayConfig;
 use rejoin::server::{
     AddressBlock, Addresses, Encryption, ForwardedHeader, IdentityConfig, Webhook,
 };
 use serde::{Deserialize, Deserializer};
 
+pub(crate) use self::arguments::ServeArguments;
 use self::directory::{DirectoryFile, DirectorySettings};
 use self::doors::{CompressionFile, EncryptionFile, EnetFile, TcpFile, TlsFile};
 pub(crate) use self::doors::{CompressionSettings, EnetSettings, TcpSettings, TlsSettings};
@@ -27,67 +29,6 @@ use self::guard::{GuardFile, GuardSettings};
 use self::identity::IdentityFile;
 use self::zones::{ZoneGames, ZonesFile};
 use super::Failure;
-
-/// Read when it is there and no other is named.
-const FILE: &str = "rejoin.toml";
-
-/// What `serve` can be told.
-#[derive(Args, Clone, Debug, Default)]
-pub(crate) struct ServeArguments {
-    /// Where players connect. [default: 127.0.0.1:7400]
-    #[arg(long, env = "REJOIN_LISTEN", value_name = "ADDRESS")]
-    listen: Option<SocketAddr>,
-    /// Where operators look: metrics, events, sessions, health. [default: 127.0.0.1:7401]
-    #[arg(long, env = "REJOIN_ADMIN_LISTEN", value_name = "ADDRESS")]
-    admin_listen: Option<SocketAddr>,
-    /// Where players connect by plain TCP. [default: nowhere]
-    #[arg(long, env = "REJOIN_TCP_LISTEN", value_name = "ADDRESS")]
-    tcp_listen: Option<SocketAddr>,
-    /// Where players connect by ENet, one port or several. [default: nowhere]
-    #[arg(long, env = "REJOIN_ENET_LISTEN", value_name = "ADDRESS,…", value_delimiter = ',')]
-    enet_listen: Option<Vec<SocketAddr>>,
-    /// For development: encrypt all doors of players with a certificate made at the start.
-    #[arg(long, env = "REJOIN_TLS_DEV")]
-    tls_dev: bool,
-    /// Compress long frames for clients that ask for it.
-    #[arg(long, env = "REJOIN_COMPRESSION")]
-    compression: bool,
-    /// `open` gives addresses no rations: for tests and measurements that come from one machine.
-    #[arg(long, env = "REJOIN_GUARD", value_name = "MODE")]
-    guard: Option<GuardMode>,
-    /// Keep everything in memory.
-    #[arg(long, env = "REJOIN_MEMORY")]
-    memory: bool,
-    /// The folder in which everything is kept. [default: ./rejoin-data]
-    #[arg(long, env = "REJOIN_DATA", value_name = "FOLDER", conflicts_with = "memory")]
-    data: Option<PathBuf>,
-    /// When told to stop, end within so many seconds. [default: 25]
-    #[arg(long, env = "REJOIN_STOP_WITHIN_S", value_name = "SECONDS")]
-    stop_within_s: Option<u64>,
-    /// For development: lets players in without any identity.
-    #[arg(long, env = "REJOIN_DEV")]
-    dev: bool,
-    /// Show the arena, the game to try it with, on an address that others can reach, too.
-    #[arg(long, env = "REJOIN_DEMO")]
-    demo: bool,
-    /// The settings file. [default: rejoin.toml, if there is one]
-    #[arg(long, env = "REJOIN_CONFIG", value_name = "FILE")]
-    config: Option<PathBuf>,
-    /// API keys of the directory, besides those of the settings file.
-    #[arg(
-        long,
-        env = "REJOIN_DIRECTORY_KEYS",
-        value_name = "ROLE:SHA256,…",
-        hide_env_values = true
-    )]
-    directory_keys: Option<String>,
-    /// What is logged: a level, or `target=level` with commas. [default: info]
-    #[arg(long, env = "REJOIN_LOG", value_name = "FILTER")]
-    log: Option<String>,
-    /// Log as JSON, one object a line.
-    #[arg(long, env = "REJOIN_LOG_JSON")]
-    log_json: bool,
-}
 
 /// The settings file.
 #[derive(Deserialize, Clone, PartialEq, Debug, Default)]
@@ -229,6 +170,7 @@ pub(crate) struct Settings {
     pub(crate) compression: CompressionSettings,
     pub(crate) tls: TlsSettings,
     pub(crate) guard: GuardSettings,
+    pub(crate) accounts: AccountPolicy,
     pub(crate) identity: IdentityConfig,
     pub(crate) log: String,
     pub(crate) log_json: bool,
@@ -238,13 +180,15 @@ pub(crate) struct Settings {
 impl ServeArguments {
     /// The settings, from everywhere they can come from.
     pub(crate) fn settings(&self) -> Result<Settings, Failure> {
-        let file = match &self.config {
-            Some(path) => read(path)?,
-            None if Path::new(FILE).exists() => read(Path::new(FILE))?,
-            None => File::default(),
-        };
+        let file = self.file().map(read).transpose()?.unwrap_or_default();
         let loopback = |port| SocketAddr::from(([127, 0, 0, 1], port));
-        let memory = self.memory || (self.data.is_none() && file.memory == Some(true));
+        let memory = match (self.memory, &self.data) {
+            (Some(true), Some(_)) => {
+                return Err(Failure::new("--memory and --data contradict each other: say one"));
+            }
+            (Some(memory), _) => memory,
+            (None, data) => data.is_none() && file.memory == Some(true),
+        };
         let data = self.data.clone().or(file.data).unwrap_or_else(|| "./rejoin-data".into());
         let stop_within_s = self.stop_within_s.or(file.stop_within_s).unwrap_or(25);
         Ok(Settings {
@@ -252,8 +196,8 @@ impl ServeArguments {
             admin_listen: self.admin_listen.or(file.admin.listen).unwrap_or_else(|| loopback(7401)),
             admin_hosts: file.admin.hosts.unwrap_or_default(),
             data: (!memory).then_some(data),
-            dev: self.dev || file.dev == Some(true),
-            demo: self.demo || file.demo == Some(true),
+            dev: self.dev.or(file.dev).unwrap_or(false),
+            demo: self.demo.or(file.demo).unwrap_or(false),
             server_names: file.server_names,
             origins: file.origins.unwrap_or_default(),
             relay_games: file.zone.relay.games(),
@@ -276,20 +220,23 @@ impl ServeArguments {
                 .map_err(Failure::new)?,
             encryption: file.encryption.settings(),
             compression: file.compression.settings(self.compression).map_err(Failure::new)?,
-            tls: doors::tls(file.tls, self.tls_dev),
+            tls: doors::tls(file.tls, self.tls_dev == Some(true)),
             guard: file.guard.settings(self.guard),
+            accounts: file.identity.accounts(),
             identity: file.identity.config().map_err(Failure::new)?,
             log: self.log.clone().or(file.log.filter).unwrap_or_else(|| "info".to_owned()),
-            log_json: self.log_json || file.log.json == Some(true),
+            log_json: self.log_json.or(file.log.json).unwrap_or(false),
             log_addresses: file.log.addresses.map(Addresses::from).unwrap_or_default(),
         })
     }
 }
 
 impl Settings {
-    /// Whether the arena is shown where players connect.
+    /// Whether the arena is shown where players connect: when it was asked for, and on a loopback address
+    /// to which no proxy leads. A server with a name of its own or with trusted proxies is there for others.
     pub(crate) fn has_arena(&self, players: SocketAddr) -> bool {
-        self.demo || players.ip().is_loopback()
+        let is_private = self.server_names.is_none() && self.trusted_proxies.is_empty();
+        self.demo || self.dev || (players.ip().is_loopback() && is_private)
     }
 
     /// Whether the directory answers without an API key: for development on one's own machine.
@@ -346,7 +293,7 @@ impl fmt::Display for Settings {
         doors::show_encryption(self.encryption, f)?;
         self.compression.show(f)?;
         self.guard.show(f)?;
-        identity::show(&self.identity, f)?;
+        identity::show(self.accounts, &self.identity, f)?;
         writeln!(f, "\n[admin]\nlisten = \"{}\"", self.admin_listen)?;
         writeln!(f, "hosts = {:?}", self.admin_hosts)?;
         writeln!(f, "\n[log]\nfilter = {:?}\njson = {}", self.log, self.log_json)?;
@@ -401,7 +348,7 @@ mod tests {
 
     #[test]
     fn what_is_shown_can_be_read_again() {
-        let arguments = ServeArguments { dev: true, ..ServeArguments::default() };
+        let arguments = ServeArguments { dev: Some(true), ..ServeArguments::default() };
         let settings = arguments.settings().expect("the defaults are good");
         let file = parse(&settings.to_string()).expect("it was written here");
         assert_eq!(file.listen, Some(settings.listen));
@@ -414,7 +361,7 @@ mod tests {
         assert_eq!(file.stop_within_s, Some(25));
         assert_eq!(file.directory.settings(None), Ok(settings.directory));
         assert_eq!(file.guard.settings(None), settings.guard);
-        assert_eq!(file.compression.settings(false), Ok(settings.compression));
+        assert_eq!(file.compression.settings(None), Ok(settings.compression));
         assert_eq!(file.identity.config(), Ok(settings.identity));
     }
 
@@ -422,11 +369,11 @@ mod tests {
     fn compression_is_off_until_asked_for_and_has_bounds() {
         let settings = |text: &str, asked| parse(text).expect("good").compression.settings(asked);
         let off = CompressionSettings { enabled: false, bytes_min: 1_024 };
-        assert_eq!(settings("", false), Ok(off));
-        assert_eq!(settings("", true), Ok(CompressionSettings { enabled: true, ..off }));
+        assert_eq!(settings("", None), Ok(off));
+        assert_eq!(settings("", Some(true)), Ok(CompressionSettings { enabled: true, ..off }));
         let text = "[compression]\nenabled = true\nbytes_min = ";
         for (bytes, is_good) in [(63, false), (64, true), (65_536, true), (65_537, false)] {
-            let read = settings(&format!("{text}{bytes}"), false);
+            let read = settings(&format!("{text}{bytes}"), None);
             assert_eq!(read.is_ok(), is_good, "{bytes}: {read:?}");
             assert!(is_good || read.is_err_and(|error| error.contains("bytes_min")));
         }
@@ -468,8 +415,15 @@ mod tests {
         let here = settings.listen;
         let everywhere = SocketAddr::from(([0, 0, 0, 0], 7400));
         assert!(settings.has_arena(here) && !settings.has_arena(everywhere));
+        settings.server_names = Some(vec!["play.example".to_owned()]);
+        assert!(!settings.has_arena(here), "it has a name that others use");
+        settings.server_names = None;
+        settings.trusted_proxies = vec!["127.0.0.1".parse().expect("an address")];
+        assert!(!settings.has_arena(here), "a proxy speaks for others");
         settings.demo = true;
-        assert!(settings.has_arena(everywhere));
+        assert!(settings.has_arena(here) && settings.has_arena(everywhere));
+        (settings.demo, settings.dev) = (false, true);
+        assert!(settings.has_arena(here) && settings.has_arena(everywhere));
     }
 
     #[test]

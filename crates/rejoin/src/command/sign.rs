@@ -13,6 +13,7 @@ use rejoin::wire::v1::{ClientFrame, Hello, KeyProof, Login, Resume, client_frame
 use rejoin::wire::{Bytes, Encoding, encode_client};
 
 use super::Failure;
+use super::output::print_line;
 
 /// What to sign.
 #[derive(Args)]
@@ -48,8 +49,7 @@ pub(crate) fn run(arguments: &SignArguments) -> Result<(), Failure> {
         )
     })?;
     let key = load_or_make(&arguments.key)?;
-    println!("{}", hello(arguments, &nonce, &key)?);
-    Ok(())
+    print_line!("{}", hello(arguments, &nonce, &key)?)
 }
 
 /// The hello as a line to type. A token that is no base64 is a mistake of whoever typed it.

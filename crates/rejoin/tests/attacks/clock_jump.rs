@@ -7,6 +7,8 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
 use crate::house::House;
@@ -40,9 +42,9 @@ int clock_gettime(clockid_t id, struct timespec *now) {
 "#;
 
 /// The library, or none where no C compiler is.
-fn library() -> Option<String> {
-    let folder =
-        Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("wall-{}", std::process::id()));
+fn library(name: &str) -> Option<String> {
+    let name = format!("wall-{name}-{}", std::process::id());
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     std::fs::create_dir_all(&folder).expect("a folder");
     let (source, library) = (folder.join("wall.c"), folder.join("wall.so"));
     std::fs::write(&source, SHIM).expect("a folder");
@@ -68,7 +70,7 @@ async fn dropped(house: &House, held: u64) -> Value {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_clock_that_jumps_lets_nobody_go_early_and_keeps_nobody() {
-    let Some(library) = library() else {
+    let Some(library) = library("jumps") else {
         println!("SKIPPED: clock_jump: there is no C compiler");
         return;
     };
@@ -99,4 +101,31 @@ async fn a_clock_that_jumps_lets_nobody_go_early_and_keeps_nobody() {
     dropped(&house, 1).await;
     house.until("the hold ends", |house| house.figure("rejoin_sessions_ended_total") == 4).await;
     ann.ask().await;
+}
+
+/// One start of a machine whose clock was a year ahead, as before it has heard of the time, and then the right time:
+/// a ban for a week is one.
+#[tokio::test(flavor = "multi_thread")]
+async fn one_start_with_a_clock_that_is_ahead_ends_no_later_ban() {
+    let Some(library) = library("ahead") else {
+        println!("SKIPPED: clock_jump: there is no C compiler");
+        return;
+    };
+    let off = Path::new(&library).with_extension("off");
+    std::fs::write(&off, "31536000").expect("a folder");
+    let off = off.to_str().expect("text");
+    let house = House::start_under("", &[("LD_PRELOAD", &*library), ("WALL_OFF", off)]);
+    let added = house.player(&["add", "ann"], "correct horse\n");
+    assert!(added.status.success(), "{added:?}");
+    let house = house.kill_and_start_again();
+    let log = String::from_utf8(house.log()).expect("text");
+    assert!(log.contains("the system's clock is behind what it was"), "{log}");
+    let account = json!({"account": {"name": "ann", "password": "correct horse"}}).to_string();
+    let login = json!({"login": {"anonymous": {}}, "admission": STANDARD.encode(account)});
+    let mut ann = house.dial_from([127, 0, 0, 1]).await.expect("let in");
+    assert_eq!(ann.try_hello(&login).await, "welcome");
+    let banned = house.player(&["ban", "ann", "--for", "7d"], "");
+    assert!(banned.status.success(), "{banned:?}");
+    let mut ann = house.dial_from([127, 0, 0, 1]).await.expect("let in");
+    assert_eq!(ann.try_hello(&login).await, "BANNED");
 }

@@ -126,6 +126,11 @@ impl Insider {
         let _ = self.socket.send_to(&[&head[..], commands].concat(), self.server);
     }
 
+    /// Sends a datagram from its address as it is.
+    pub(crate) fn send_as_it_is(&self, datagram: &[u8]) {
+        let _ = self.socket.send_to(datagram, self.server);
+    }
+
     /// The same datagram, as it would be sent.
     pub(crate) fn around(&self, commands: &[u8]) -> Vec<u8> {
         let [first, second] = self.head();

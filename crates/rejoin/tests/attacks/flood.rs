@@ -1,10 +1,11 @@
 //! Row R4: one flooder, as fast as the line takes it, beside honest players of the same zone. They
-//! lose nothing; the flooder is warned, slowed down and severed within six seconds.
+//! lose nothing; the flooder is warned, slowed down and severed within five seconds.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use futures_util::SinkExt;
+use futures_util::{FutureExt, SinkExt, StreamExt};
+use serde_json::json;
 use tokio::task::JoinSet;
 use tokio_tungstenite::tungstenite::Message;
 
@@ -68,5 +69,50 @@ async fn a_flooder_is_severed_and_nobody_else_loses_anything() {
         let series = format!("rejoin_guard_steps_total{{step=\"{step}\",what=\"messages\"}}");
         assert_eq!(house.figure(&series), 1, "{step}");
     }
+    assert_eq!(house.figure(SEVERED), 1);
+}
+
+/// Pings so many times a second for so long, and reads what comes; how long that went well.
+async fn ping(player: &mut crate::player::Player, per_second: u32, most: Duration) -> Duration {
+    let (since, mut sent) = (Instant::now(), 0_u32);
+    while since.elapsed() < most {
+        // A late wake-up is made up for: it is the rate that counts.
+        while sent < (since.elapsed().as_secs_f64() * f64::from(per_second)) as u32 {
+            let ping = Message::text("{\"ping\":{\"nonce\":\"1\"}}");
+            if player.socket.send(ping).await.is_err() {
+                return since.elapsed();
+            }
+            sent += 1;
+        }
+        while let Some(heard) = player.socket.next().now_or_never() {
+            if !matches!(heard, Some(Ok(_))) {
+                return since.elapsed();
+            }
+        }
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+    since.elapsed()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_little_over_the_budget_is_delayed_and_ten_times_is_severed() {
+    // A ping costs 64 bytes: a hundred a second, twenty at once.
+    let house = House::start("[guard]\nbytes_per_second = 6400\nbytes_burst = 1280\n");
+    let guest = async |host: [u8; 4]| {
+        let mut guest = house.dial_from(host).await.expect("let in");
+        assert_eq!(guest.try_hello(&json!({"login": {"anonymous": {}}})).await, "welcome");
+        guest
+    };
+    let mut eve = guest([127, 0, 0, 2]).await;
+    let (little, much) = (Duration::from_secs(12), Duration::from_secs(12));
+    let went_well = ping(&mut eve, 110, little).await;
+    assert!(went_well >= little, "closed after {went_well:?}");
+    assert_eq!(house.figure(SEVERED), 0);
+    let throttled = "rejoin_guard_steps_total{step=\"throttle\",what=\"bytes\"}";
+    assert_eq!(house.figure(throttled), 1, "told once");
+    let mut mal = guest([127, 0, 0, 3]).await;
+    let went_well = ping(&mut mal, 1_000, much).await;
+    println!("1.1 times the budget: {little:?} and open; ten times: closed after {went_well:?}");
+    assert!(went_well < much, "never closed");
     assert_eq!(house.figure(SEVERED), 1);
 }

@@ -3,17 +3,18 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
+use rejoin_chaos::{Process, Signal};
 use tokio::net::{TcpSocket, TcpStream};
 
 /// How long anything may take that must happen.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
 pub(crate) struct House {
-    child: Child,
+    child: Process,
     pub(crate) web: SocketAddr,
     enet: Option<SocketAddr>,
     operators: SocketAddr,
@@ -61,7 +62,7 @@ impl House {
         command.args(["--dev", "--data", "data"]).current_dir(&folder).stdout(Stdio::piped());
         let log = std::fs::OpenOptions::new().create(true).append(true).open(folder.join("log"));
         command.stderr(log.expect("a folder"));
-        let mut child = command.spawn().expect("it starts");
+        let mut child = Process::spawn(&mut command).expect("it starts");
         let mut lines = BufReader::new(child.stdout.take().expect("it is piped")).lines();
         let (mut web, mut operators, mut enet) = (None, None, None);
         for line in lines.by_ref().map_while(Result::ok) {
@@ -93,6 +94,17 @@ impl House {
         Self::serve(folder, &listen, &[])
     }
 
+    /// Runs `rejoin player` at this server; the line goes to its standard input.
+    pub(crate) fn player(&self, words: &[&str], line: &str) -> Output {
+        let mut command = rejoin();
+        command.arg("player").args(words).args(["--data", "data"]).current_dir(&self.folder);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("it starts");
+        // It may not want to read it.
+        let _ = child.stdin.take().expect("it is piped").write_all(line.as_bytes());
+        child.wait_with_output().expect("it ends")
+    }
+
     /// Where ENet is spoken.
     pub(crate) fn enet(&self) -> SocketAddr {
         self.enet.expect("a door for ENet")
@@ -105,10 +117,8 @@ impl House {
         socket.connect(self.web).await
     }
 
-    pub(crate) fn signal(&self, name: &str) {
-        let mut kill = Command::new("kill");
-        let sent = kill.arg(format!("-{name}")).arg(self.child.id().to_string()).status();
-        assert!(sent.expect("there is a kill").success());
+    pub(crate) fn signal(&mut self, signal: Signal) {
+        self.child.signal(signal).expect("it runs");
     }
 
     /// A figure as operators see it: the sum over all series that start so.

@@ -13,6 +13,7 @@ mod clock_jump;
 mod colliding_names;
 mod deaf_peers;
 mod enet_connects;
+mod enet_control;
 mod enet_fragments;
 mod enet_garbage;
 mod enet_spoofing;

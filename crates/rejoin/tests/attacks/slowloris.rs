@@ -13,7 +13,7 @@ const EACH: usize = 110;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn slow_headers_are_closed_in_time_and_cost_their_address_its_share() {
-    let house = House::start("");
+    let house = House::start("[guard]\naddress_connects_burst = 100\n");
     let mut ann = house.member("square").await;
     let since = Instant::now();
     let mut slow = JoinSet::new();

@@ -36,16 +36,16 @@ async fn a_stolen_token_of_a_keyed_player_opens_nothing() {
     let (session, token, epoch) = (word("session"), word("token"), word("epoch"));
     let resume = ["--session", &session, "--token", &token, "--epoch", &epoch];
     let mut thief = house.dial_from([127, 0, 0, 2]).await.expect("let in");
-    assert_eq!(thief.try_hello(&ann.resume()).await, "CREDENTIAL", "without any key");
+    assert_eq!(thief.try_hello(&ann.resume()).await, "SESSION_UNKNOWN", "without any key");
     let mut thief = house.dial_from([127, 0, 0, 2]).await.expect("let in");
     let with_own_key = signed(&other, &thief.challenge, &resume);
-    assert_eq!(thief.try_hello(&with_own_key).await, "CREDENTIAL", "with another key");
+    assert_eq!(thief.try_hello(&with_own_key).await, "SESSION_UNKNOWN", "with another key");
     ann.ask().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn thief_and_owner_race_and_one_has_the_session() {
-    let house = House::start("[guard]\naddress_resumes_per_second = 0\n");
+    let house = House::start("[guard]\nsession_resumes_per_second = 0\n");
     let mut owner = house.member("square").await;
     let (mut welcomed, mut retired) = (0, 0);
     for _ in 0..20 {

@@ -3,20 +3,22 @@
 
 use std::time::Duration;
 
+use rejoin_chaos::Signal;
+
 use crate::house::House;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_suspended_server_ends_nobodys_session() {
-    let house = House::start("[zone.relay]\nhold_ms = 5000\n");
+    let mut house = House::start("[zone.relay]\nhold_ms = 5000\n");
     let mut ann = house.member("square").await;
     let bob = house.member_from([127, 0, 0, 2], "square").await;
     let resume = bob.resume();
     drop(bob);
     house.until("bob is held", |house| house.figure("rejoin_sessions_held") == 1).await;
-    house.signal("STOP");
+    house.signal(Signal::Stop);
     // Longer than the hold.
     tokio::time::sleep(Duration::from_secs(8)).await;
-    house.signal("CONT");
+    house.signal(Signal::Continue);
     let mut bob = house.dial_from([127, 0, 0, 2]).await.expect("let in");
     assert_eq!(bob.try_hello(&resume).await, "welcome");
     assert_eq!(bob.welcome["rung"], "RUNG_RESYNCED", "its own session");

@@ -10,11 +10,9 @@ const GUESSES: usize = 200;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn guesses_are_rationed_and_never_lock_the_owner_out() {
-    // Connections and resumes would be rationed sooner.
-    let house = House::start(
-        "[guard]\naddress_connects_per_second = 0\naddress_resumes_per_second = 0\n\
-         address_logins_per_second = 0\n",
-    );
+    // Connections would be rationed sooner.
+    let house =
+        House::start("[guard]\naddress_connects_per_second = 0\naddress_logins_per_second = 0\n");
     let mut ann = house.member("square").await;
     let session = ann.welcome["session"].clone();
     let mut told_wrong = 0;

@@ -3,7 +3,7 @@
 use std::io::{Read, Write};
 use std::net::TcpStream;
 
-use crate::serving::{PATIENCE, Serving};
+use crate::serving::{PATIENCE, Serving, file};
 
 /// Status line, head and body of an answer.
 fn get(serving: &Serving, path: &str) -> (String, String, String) {
@@ -56,4 +56,24 @@ fn others_see_it_only_when_it_was_asked_for() {
     let demo = Serving::start_at("0.0.0.0:0", &["--memory", "--demo"]);
     assert!(says_where(&demo), "{:?}", demo.said);
     assert_eq!(get(&demo, "/arena").0, "HTTP/1.1 200 OK");
+}
+
+/// A proxy on this machine would show it to everybody.
+#[test]
+fn a_server_behind_a_proxy_does_not_show_it() {
+    for (at, setting) in ["server_names = [\"play.example\"]", "trusted_proxies = [\"127.0.0.1\"]"]
+        .into_iter()
+        .enumerate()
+    {
+        let settings = file(&format!("arena-{at}.toml"));
+        std::fs::write(&settings, setting).expect("a folder");
+        let settings = settings.to_str().expect("text");
+        let closed = Serving::start(&["--memory", "--config", settings]);
+        assert!(!says_where(&closed), "{:?}", closed.said);
+        assert_eq!(get(&closed, "/arena").0, "HTTP/1.1 404 Not Found", "{setting}");
+        for asked in ["--demo", "--dev"] {
+            let open = Serving::start(&["--memory", "--config", settings, asked]);
+            assert_eq!(get(&open, "/arena").0, "HTTP/1.1 200 OK", "{setting} {asked}");
+        }
+    }
 }

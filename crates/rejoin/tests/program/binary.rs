@@ -3,15 +3,21 @@
 
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
+use std::time::Duration;
 
 use futures_util::{SinkExt, StreamExt};
+use rejoin_chaos::{Process, Signal};
 use serde_json::Value;
 use tokio::net::TcpStream;
 use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
 
 use crate::serving::{PATIENCE, Serving, file, rejoin, told};
+
+/// The public keys of a service that issues tokens.
+const KEYS: &str = r#"{"keys":[{"kty":"OKP","crv":"Ed25519","kid":"k","x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}]}"#;
 
 impl Serving {
     async fn dial(&self) -> Typist {
@@ -146,13 +152,18 @@ async fn sigterm_tells_everybody_and_stops() {
     let mut serving = Serving::start(&["--dev", "--data", data.to_str().expect("text")]);
     let mut ann = serving.dial().await;
     ann.hear("challenge").await;
-    let id = serving.child.id().to_string();
-    let killed = Command::new("kill").args(["-TERM", &id]).status().expect("there is a kill");
-    assert!(killed.success());
+    serving.child.signal(Signal::Terminate).expect("it runs");
     assert_eq!(ann.hear("farewell").await["code"], "CLOSE_CODE_SHUTTING_DOWN");
     drop(ann);
-    let waiting = tokio::task::spawn_blocking(move || serving.child.wait().expect("it ends"));
-    let status = tokio::time::timeout(PATIENCE, waiting).await.expect("in time").expect("no panic");
+    let ended = async {
+        loop {
+            match serving.child.try_wait().expect("it was started") {
+                Some(status) => return status,
+                None => tokio::time::sleep(Duration::from_millis(10)).await,
+            }
+        }
+    };
+    let status = tokio::time::timeout(PATIENCE, ended).await.expect("in time");
     assert!(status.success(), "{status}");
 }
 
@@ -161,15 +172,123 @@ fn a_server_that_nobody_listens_to_serves_and_stops_all_the_same() {
     let mut command = rejoin();
     command.args(["serve", "--memory", "--listen", "127.0.0.1:0"]);
     command.args(["--admin-listen", "127.0.0.1:0"]).stdout(Stdio::piped()).stderr(Stdio::null());
-    let mut child = command.spawn().expect("it starts");
+    let mut child = Process::spawn(&mut command).expect("it starts");
     let mut lines = BufReader::new(child.stdout.take().expect("it is piped")).lines();
     let first = lines.next().expect("a line").expect("text");
     assert!(first.contains("serves"), "{first}");
     drop(lines);
     // It would have said more by now, and says farewell.
-    std::thread::sleep(std::time::Duration::from_millis(300));
+    std::thread::sleep(Duration::from_millis(300));
     assert_eq!(child.try_wait().expect("it was started"), None, "it runs");
-    let id = child.id().to_string();
-    assert!(Command::new("kill").args(["-TERM", &id]).status().expect("there is a kill").success());
+    child.signal(Signal::Terminate).expect("it runs");
     assert!(child.wait().expect("it ends").success());
+}
+
+#[test]
+fn a_reader_that_has_seen_enough_is_no_failure() {
+    let data = file("piped-data");
+    let data = data.to_str().expect("text");
+    let added = rejoin().args(["player", "add", "ann", "--no-password", "--data", data]).output();
+    let added = added.expect("it runs");
+    assert!(added.status.success(), "{}", told(&added));
+    for command in
+        [&["config", "check"][..], &["player", "list", "--data", data], &["inspect", data]]
+    {
+        // The pipe is closed before anything is written.
+        let (reader, writer) = std::io::pipe().expect("a pipe");
+        drop(reader);
+        let output = rejoin().args(command).stdout(writer).stderr(Stdio::piped()).output();
+        let output = output.expect("it runs");
+        assert!(output.status.success(), "{command:?}: {}", told(&output));
+        assert_eq!(told(&output), "", "{command:?}");
+    }
+}
+
+#[test]
+fn a_switch_in_the_environment_says_yes_or_no() {
+    let path = file("dev.toml");
+    std::fs::write(&path, "dev = true\n").expect("a folder");
+    let shown = |value: &str| {
+        let mut command = rejoin();
+        command.args(["config", "check", "--config"]).arg(&path).env("REJOIN_DEV", value);
+        let output = command.output().expect("it runs");
+        assert!(output.status.success(), "{value}: {}", told(&output));
+        String::from_utf8_lossy(&output.stdout).contains("dev = true")
+    };
+    for (yes, no) in [("1", "0"), ("true", "false"), ("yes", "no")] {
+        assert!(shown(yes) && !shown(no), "{yes} {no}");
+    }
+    let output = rejoin().args(["config", "check"]).env("REJOIN_DEV", "perhaps").output();
+    let output = output.expect("it runs");
+    assert!(!output.status.success() && told(&output).contains("perhaps"), "{}", told(&output));
+}
+
+#[test]
+fn a_check_opens_the_files_that_serving_would_open() {
+    let path = file("checked.toml");
+    let check = || rejoin().args(["config", "check", "--config"]).arg(&path).output();
+    let (missing, keys) = (file("missing.pem"), file("keys.json"));
+    let jwt = "[identity.jwt]\nissuer = \"https://id.example\"\naudience = [\"game\"]\n";
+    for (settings, name) in [
+        (format!("[tls]\ncertificate = {missing:?}\nkey = {missing:?}\n"), "missing.pem"),
+        (format!("{jwt}jwks_file = {keys:?}\n"), "keys.json"),
+    ] {
+        std::fs::write(&path, settings).expect("a folder");
+        let output = check().expect("it runs");
+        assert_eq!(output.status.code(), Some(1), "{}", told(&output));
+        assert!(told(&output).contains(name), "{}", told(&output));
+    }
+    std::fs::write(&keys, KEYS).expect("a folder");
+    let output = check().expect("it runs");
+    let shown = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success(), "{}", told(&output));
+    assert!(shown.contains(&format!("# jwks_file {}: ok", keys.display())), "{shown}");
+    assert!(shown.ends_with(&format!("# {}: ok\n", path.display())), "{shown}");
+}
+
+#[test]
+fn the_banner_says_who_is_let_in_and_names_a_command_that_works() {
+    let path = file("logins.toml");
+    let keys = file("logins-keys.json");
+    std::fs::write(&keys, KEYS).expect("a folder");
+    let jwt = "[identity.jwt]\nissuer = \"https://id.example\"\naudience = [\"game\"]\n";
+    let text = format!("[identity]\naccounts = \"required\"\n{jwt}jwks_file = {keys:?}\n");
+    std::fs::write(&path, text).expect("a folder");
+    let strict = Serving::start(&["--memory", "--config", path.to_str().expect("text")]);
+    let logins = |serving: &Serving| {
+        serving.said.iter().find(|line| line.contains("logins")).expect("it says so").clone()
+    };
+    let line = logins(&strict);
+    assert!(line.contains("accounts only") && line.contains("https://id.example"), "{line}");
+    assert!(!line.contains("guests"), "{line}");
+    let plain = Serving::start(&["--memory"]);
+    assert!(logins(&plain).contains("guests by key or by secret, accounts by name and password"));
+    let hint = plain.said.iter().find_map(|line| line.split('`').nth(1)).expect("a command");
+    let words: Vec<&str> = hint.split(' ').skip(1).collect();
+    let output = rejoin().args(&words).output().expect("it runs");
+    assert!(output.status.success(), "{hint}: {}", told(&output));
+}
+
+#[test]
+fn the_help_is_in_groups() {
+    let output = rejoin().args(["serve", "--help"]).output().expect("it runs");
+    let help = String::from_utf8_lossy(&output.stdout).into_owned();
+    for group in ["Addresses:", "Storage:", "Players and directory:", "Development:", "Log:"] {
+        assert!(help.contains(group), "{group} in {help}");
+    }
+}
+
+#[tokio::test]
+async fn in_development_pages_of_every_local_web_server_may_connect() {
+    let is_let_in = async |serving: &Serving, origin: &str| {
+        let mut request = serving.players.as_str().into_client_request().expect("an address");
+        request.headers_mut().insert("Origin", origin.parse().expect("text"));
+        tokio_tungstenite::connect_async(request).await.is_ok()
+    };
+    let dev = Serving::start(&["--dev", "--memory"]);
+    assert!(is_let_in(&dev, "http://localhost:5173").await);
+    assert!(is_let_in(&dev, "http://127.0.0.1:8080").await);
+    assert!(!is_let_in(&dev, "http://shop.example:5173").await);
+    let plain = Serving::start(&["--memory"]);
+    assert!(!is_let_in(&plain, "http://localhost:5173").await);
 }

@@ -2,19 +2,20 @@
 //! certificate said at the start.
 
 use std::io::{BufRead, BufReader, Read as _, Write as _};
-use std::process::{Child, Stdio};
+use std::process::Stdio;
 use std::time::Duration;
 
 use rejoin::client::Event;
 use rejoin::client::driver::{
     Encryption, Events, Memory, OpenError, Options, Player, Slot, Storage,
 };
+use rejoin_chaos::Process;
 
 use crate::serving::{PATIENCE, Serving, file, rejoin, told};
 
 /// A server with all doors, encrypted for development.
 struct Encrypted {
-    child: Child,
+    _child: Process,
     web: String,
     stream: String,
     root: String,
@@ -25,7 +26,8 @@ impl Encrypted {
         let mut command = rejoin();
         command.args(["serve", "--dev", "--memory", "--tls-dev", "--listen", "127.0.0.1:0"]);
         command.args(["--admin-listen", "127.0.0.1:0", "--tcp-listen", "127.0.0.1:0"]);
-        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("runs");
+        command.stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = Process::spawn(&mut command).expect("runs");
         let mut lines = BufReader::new(child.stdout.take().expect("it is piped")).lines();
         let said: Vec<String> = lines
             .by_ref()
@@ -41,14 +43,7 @@ impl Encrypted {
         let end = said.iter().position(|line| line.starts_with("-----END")).expect("a certificate");
         let begin = said.len() - pem.count();
         let root = said[begin..=end].join("\n") + "\n";
-        Self { child, web: word("wss://"), stream: word("tls://"), root }
-    }
-}
-
-impl Drop for Encrypted {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        Self { _child: child, web: word("wss://"), stream: word("tls://"), root }
     }
 }
 
@@ -95,7 +90,8 @@ async fn the_rust_client_speaks_tcp() {
     let mut command = rejoin();
     command.args(["serve", "--dev", "--memory", "--listen", "127.0.0.1:0"]);
     command.args(["--admin-listen", "127.0.0.1:0", "--tcp-listen", "127.0.0.1:0"]);
-    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("runs");
+    command.stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut child = Process::spawn(&mut command).expect("runs");
     let lines = BufReader::new(child.stdout.take().expect("it is piped")).lines();
     let mut lines = lines.map_while(Result::ok);
     let url = lines.by_ref().find_map(|line| {

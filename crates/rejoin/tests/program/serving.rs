@@ -2,8 +2,10 @@
 
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Command, Output, Stdio};
 use std::time::Duration;
+
+use rejoin_chaos::Process;
 
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -31,7 +33,7 @@ pub(crate) fn told(output: &Output) -> String {
 
 /// A server on free ports.
 pub(crate) struct Serving {
-    pub(crate) child: Child,
+    pub(crate) child: Process,
     pub(crate) players: String,
     pub(crate) said: Vec<String>,
 }
@@ -45,14 +47,14 @@ impl Serving {
         let mut command = rejoin();
         command.args(["serve", "--listen", listen, "--admin-listen", "127.0.0.1:0"]);
         command.args(more).stdout(Stdio::piped()).stderr(Stdio::null());
-        let mut child = command.spawn().expect("it starts");
+        let mut child = Process::spawn(&mut command).expect("it starts");
         let mut lines = BufReader::new(child.stdout.take().expect("it is piped")).lines();
         let mut said = Vec::new();
         let mut players = None;
         while let Some(Ok(line)) = lines.next() {
             let word = line.split_whitespace().find(|word| word.starts_with("ws://"));
             players = players.or(word.map(str::to_owned));
-            let is_last = line.contains("guests") || line.contains("Never face");
+            let is_last = line.contains("logins") || line.contains("Never face");
             said.push(line);
             if is_last {
                 break;
@@ -61,12 +63,5 @@ impl Serving {
         // What it says later is read to the end, so that it never waits for us.
         std::thread::spawn(move || lines.map_while(Result::ok).for_each(drop));
         Self { child, players: players.expect("it says where to connect"), said }
-    }
-}
-
-impl Drop for Serving {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }

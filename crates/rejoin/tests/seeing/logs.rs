@@ -3,8 +3,13 @@
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use serde_json::{Value, json};
+use tokio_tungstenite::tungstenite::Error;
+use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 
 use crate::process::{Serving, file, rejoin};
+
+/// The public keys of a service that issues tokens.
+const KEYS: &str = r#"{"keys":[{"kty":"OKP","crv":"Ed25519","kid":"k","x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}]}"#;
 
 fn anonymous() -> Value {
     json!({"login": {"anonymous": {}}})
@@ -90,6 +95,54 @@ async fn frames_that_were_switched_on_are_seen_whatever_the_level() {
     ann.say(JOIN).await;
     let log = serving.log_with(&["frame", "kind=\"down.joined\""]).await;
     assert!(!log.contains("session linked"), "that is for --log debug: {log}");
+}
+
+/// Players who cannot get in do not know which setting keeps them out; the log says it.
+#[tokio::test]
+async fn whoever_is_not_let_in_is_in_the_log_with_the_setting_to_change() {
+    let (settings, keys) = (file("refusing.toml"), file("refusing.json"));
+    std::fs::write(&keys, KEYS).expect("a folder");
+    let jwt = "[identity.jwt]\nissuer = \"https://id.example\"\naudience = [\"game\"]\n";
+    std::fs::write(&settings, format!("{jwt}jwks_file = {keys:?}\n")).expect("a folder");
+    let serving = Serving::start(&["--config", &settings.display().to_string()]);
+
+    let mut request = serving.players.as_str().into_client_request().expect("an address");
+    let origin = "http://shop.example:5173".parse().expect("text");
+    request.headers_mut().insert("Origin", origin);
+    let refused = tokio_tungstenite::connect_async(request).await.expect_err("refused");
+    let Error::Http(answer) = refused else { panic!("{refused}") };
+    assert_eq!(answer.status(), 403);
+    let allowed = answer.headers().get("access-control-allow-origin").expect("the page reads why");
+    assert_eq!(allowed, "http://shop.example:5173");
+    serving
+        .log_with(&["INFO", "a page was refused", "http://shop.example:5173", "`origins`"])
+        .await;
+
+    let refuse = async |name: &str, more: Value| {
+        let mut typist = serving.dial().await;
+        typist.hear("challenge").await;
+        let mut hello = json!({"version": 1, "serverName": name});
+        for (field, value) in more.as_object().expect("fields") {
+            hello[field] = value.clone();
+        }
+        typist.say(json!({"hello": hello}).to_string()).await;
+        typist.hear("refusal").await
+    };
+    let wrong = refuse("play.example", json!({"login": {"mint": {}}})).await;
+    assert_eq!(wrong["text"], "this server is not called \"play.example\"");
+    let login = ["INFO", "a login was refused", "CLOSE_CODE_WRONG_NAME", "play.example"];
+    serving.log_with(&[&login[..], &["setting=\"server_names\""]].concat()).await;
+    assert_eq!(refuse("localhost", anonymous()).await["code"], "CLOSE_CODE_IDENTITY_OFF");
+    serving.log_with(&["a login was refused", "CLOSE_CODE_IDENTITY_OFF", "[identity]"]).await;
+
+    let token =
+        [r#"{"alg":"RS256","kid":"k"}"#, "{}", "x"].map(|part| URL_SAFE_NO_PAD.encode(part));
+    let account = STANDARD.encode(json!({"account": {"token": token.join(".")}}).to_string());
+    let by_token = json!({"login": {"anonymous": {}}, "admission": account});
+    let refusal = refuse("localhost", by_token).await;
+    assert_eq!(refusal["text"], "unknown or wrong", "why is for operators");
+    let log = serving.log_with(&["INFO", "a token was refused", "[identity.jwt]", "why="]).await;
+    assert!(!log.contains(&token[0]), "{log}");
 }
 
 #[tokio::test]

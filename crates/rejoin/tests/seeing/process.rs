@@ -2,11 +2,12 @@
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use futures_util::{SinkExt, StreamExt};
+use rejoin_chaos::Process;
 use serde_json::{Value, json};
 use tokio::net::TcpStream;
 use tokio_tungstenite::tungstenite::Message;
@@ -31,8 +32,8 @@ pub(crate) fn rejoin() -> Command {
 }
 
 pub(crate) struct Serving {
-    child: Child,
-    players: String,
+    _child: Process,
+    pub(crate) players: String,
     /// Address and port of the operators' door.
     pub(crate) operators: String,
     pub(crate) said: String,
@@ -49,12 +50,12 @@ impl Serving {
         }
         command.args(more).stdout(Stdio::piped());
         command.stderr(std::fs::File::create(&log).expect("a folder"));
-        let mut child = command.spawn().expect("it starts");
+        let mut child = Process::spawn(&mut command).expect("it starts");
         let mut lines = BufReader::new(child.stdout.take().expect("it is piped")).lines();
         let mut said = String::new();
         while let Some(Ok(line)) = lines.next() {
             said = said + &line + "\n";
-            if line.contains("guests") || line.contains("Never face") {
+            if line.contains("logins") || line.contains("Never face") {
                 break;
             }
         }
@@ -65,7 +66,7 @@ impl Serving {
         };
         let operators = word("operators");
         let operators = operators.trim_start_matches("http://").trim_end_matches('/').to_owned();
-        let serving = Self { child, players: word("players"), operators, said, log };
+        let serving = Self { _child: child, players: word("players"), operators, said, log };
         let end = std::time::Instant::now() + PATIENCE;
         while serving.curl("curl -s http://127.0.0.1:7401/readyz").1 != "ready\n" {
             assert!(std::time::Instant::now() < end, "never ready");
@@ -120,8 +121,6 @@ impl Serving {
 
 impl Drop for Serving {
     fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
         let _ = std::fs::remove_file(Path::new(&self.log));
     }
 }

@@ -7,7 +7,7 @@ mod pipe;
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use pipe::{PATIENCE, Pipe, Stock};
@@ -16,10 +16,11 @@ use rejoin::wire::v1::{
     ServerFrame, Up, Welcome, client_frame, down, hello, login, server_frame, up,
 };
 use rejoin::wire::{Encoding, Limits, VERSION, decode_server, encode_client};
+use rejoin_chaos::Process;
 
 /// The program.
 struct Serving {
-    child: Child,
+    _child: Process,
     enet: SocketAddr,
     tcp: SocketAddr,
 }
@@ -34,7 +35,7 @@ impl Serving {
         command.args(["--admin-listen", "127.0.0.1:0", "--tcp-listen", "127.0.0.1:0"]);
         command.args(["--enet-listen", "127.0.0.1:0", "--config"]).arg(settings);
         command.stdout(Stdio::piped()).stderr(Stdio::null());
-        let mut child = command.spawn().expect("it starts");
+        let mut child = Process::spawn(&mut command).expect("it starts");
         let mut lines = BufReader::new(child.stdout.take().expect("it is piped")).lines();
         let said: Vec<String> = lines
             .by_ref()
@@ -47,14 +48,7 @@ impl Serving {
             let address = words.find_map(|word| word.strip_prefix(start)).expect("it says where");
             address.parse().expect("an address")
         };
-        Self { enet: at("enet://"), tcp: at("tcp://"), child }
-    }
-}
-
-impl Drop for Serving {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        Self { enet: at("enet://"), tcp: at("tcp://"), _child: child }
     }
 }
 

@@ -4,13 +4,14 @@
 use std::io::{BufRead, BufReader, Write};
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::process::{ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
 use rejoin::wire::enet::{RELIABLE, UNRELIABLE};
 use rejoin::wire::v1::{ClientFrame, ServerFrame, client_frame, server_frame};
 use rejoin::wire::{Encoding, Limits, decode_server, encode_client};
+use rejoin_chaos::Process;
 
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -72,7 +73,8 @@ impl Stock {
 
 /// One of them, connected or on its way.
 pub(crate) struct Pipe {
-    child: Child,
+    /// Killed with this value: to the server a client that vanished.
+    _child: Process,
     input: ChildStdin,
     lines: Receiver<String>,
 }
@@ -81,7 +83,7 @@ impl Pipe {
     pub(crate) fn start(mut command: Command, server: SocketAddr) -> Self {
         command.arg(server.ip().to_string()).arg(server.port().to_string());
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
-        let mut child = command.spawn().expect("it starts");
+        let mut child = Process::spawn(&mut command).expect("it starts");
         let input = child.stdin.take().expect("it is piped");
         let output = BufReader::new(child.stdout.take().expect("it is piped"));
         let (tell, lines) = channel();
@@ -92,7 +94,7 @@ impl Pipe {
                 }
             }
         });
-        Self { child, input, lines }
+        Self { _child: child, input, lines }
     }
 
     /// Waits until it is connected.
@@ -135,13 +137,5 @@ impl Pipe {
                 frame => return frame,
             }
         }
-    }
-}
-
-impl Drop for Pipe {
-    fn drop(&mut self) {
-        // To the server this is somebody who vanished.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }

@@ -16,7 +16,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::guard::Caller;
-use super::problem::Problem;
+use super::problem::{self, Problem};
 use super::request::{Data, Json, Names, NoBody, NoParameters, Parameters, some, target};
 use super::{Api, fleets, shape, unexpected};
 
@@ -50,6 +50,8 @@ pub(super) struct NewGame {
     creator: String,
     #[serde(default = "yes")]
     ends_when_empty: bool,
+    #[serde(default)]
+    several_seats: bool,
 }
 
 /// What a policy is if nothing is said.
@@ -77,17 +79,22 @@ pub(super) async fn create(
         visible: new.visible,
         creator: new.creator,
         ends_when_empty: new.ends_when_empty,
+        several_seats: new.several_seats,
     };
-    match api.ask(Command::Create { target, spec }).await? {
-        Answer::Game(game) => {
+    match api.ask_for(caller.outside(None), Command::Create { target, spec }).await? {
+        (Answer::Game(game), is_new, _) => {
             let place = HeaderValue::from_str(&format!("/v1/games/{}", game.id));
-            let mut response =
-                (StatusCode::CREATED, shown(&api, &game, caller).await).into_response();
+            let mut response = (made(is_new), shown(&api, &game, caller).await).into_response();
             response.headers_mut().extend(place.map(|place| (header::LOCATION, place)));
             Ok(response)
         }
-        other => Err(unexpected(&other)),
+        (other, ..) => Err(unexpected(&other)),
     }
+}
+
+/// 201 for what is new, 200 for what was there.
+pub(super) fn made(is_new: bool) -> StatusCode {
+    if is_new { StatusCode::CREATED } else { StatusCode::OK }
 }
 
 pub(super) async fn describe(
@@ -105,8 +112,9 @@ pub(super) struct Change {
     capacity: Option<u32>,
     accepts: Option<bool>,
     visible: Option<bool>,
+    /// Null removes one.
     #[serde(default)]
-    properties: BTreeMap<String, String>,
+    properties: BTreeMap<String, Option<String>>,
 }
 
 pub(super) async fn update(
@@ -140,7 +148,7 @@ pub(super) async fn terminate(
 pub(super) struct Listed {
     pub(super) fleet: Option<String>,
     pub(super) alias: Option<String>,
-    pub(super) after: Option<String>,
+    pub(super) cursor: Option<String>,
     pub(super) limit: Option<usize>,
 }
 
@@ -150,21 +158,22 @@ pub(super) async fn list(
     Parameters(asked): Parameters<Listed>,
 ) -> Result<Response, Problem> {
     let limit = asked.limit.unwrap_or(PAGE);
-    let after = asked.after.map(|id| GameId::from_hex(&id).ok_or_else(wrong_after)).transpose()?;
+    let after = asked.cursor.map(|id| GameId::from_hex(&id).ok_or_else(wrong_cursor));
+    let after = after.transpose()?;
     let target = target(asked.fleet, asked.alias)?;
     match api.ask(Command::ListGames { target, after, limit }).await? {
         Answer::Games(games) => {
-            let next =
-                games.last().filter(|_| games.len() >= limit).map(|game| game.id.to_string());
-            Ok(axum::Json(json!({"games": all(&games, caller), "next": next})).into_response())
+            let last = games.last().filter(|_| games.len() >= limit);
+            let cursor = last.map(|game| game.id.to_string());
+            Ok(axum::Json(json!({"games": all(&games, caller), "cursor": cursor})).into_response())
         }
         other => Err(unexpected(&other)),
     }
 }
 
-/// What `after` must be.
-pub(super) fn wrong_after() -> Problem {
-    Refusal::Invalid { field: "after", must: "the last id of the page before" }.into()
+/// What the `cursor` of a list must be.
+pub(super) fn wrong_cursor() -> Problem {
+    Refusal::Invalid { field: "cursor", must: "that of the page before" }.into()
 }
 
 #[derive(Deserialize)]
@@ -195,7 +204,17 @@ pub(super) async fn search(
         limit: asked.limit.unwrap_or(PAGE),
         cursor: asked.cursor,
     };
-    match api.ask(Command::Search(request)).await? {
+    let _searching = caller.search(&api)?;
+    let found = api.ask(Command::Search(request)).await;
+    match &found {
+        Ok(Answer::Page(page)) => caller.owe(&api, page.work),
+        // It has looked at all that a search may.
+        Err(problem) if problem.code() == problem::TOO_BROAD.0 => {
+            caller.owe(&api, api.door.search_work_max());
+        }
+        _ => {}
+    }
+    match found? {
         Answer::Page(page) => {
             let shown = json!({"games": all(&page.games, caller), "cursor": page.cursor});
             Ok(axum::Json(shown).into_response())

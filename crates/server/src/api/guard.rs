@@ -7,11 +7,15 @@ use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
+use rejoin_directory::{self as directory, Payer, Secret};
+
 use super::key::Role;
 use super::problem::{self, Problem};
+use super::share::{self, Searching};
 use super::{Api, fleets};
 use crate::admin::is_own;
-use crate::listener::is_welcome;
+use crate::listener::{self, SocketPeer};
+use crate::proxies::client_of;
 
 /// Who asks.
 #[derive(Clone, Copy, Debug)]
@@ -19,6 +23,8 @@ pub(super) struct Caller {
     pub(super) role: Role,
     /// The place of its key among all; none where no key was needed.
     key: Option<usize>,
+    /// Where it asks from.
+    network: u128,
 }
 
 impl Caller {
@@ -26,11 +32,41 @@ impl Caller {
     pub(super) fn fleets(self, api: &Api) -> &[String] {
         self.key.map_or(&[], |place| api.keys.fleets(place))
     }
+
+    /// As the directory knows it: game clients pay for what they hold open, and give back what they have
+    /// the secret of.
+    pub(super) fn outside(self, secret: Option<Secret>) -> directory::Caller {
+        let payer = (self.role == Role::Client).then(|| Payer {
+            key: self.key.and_then(|place| u32::try_from(place).ok()).unwrap_or(u32::MAX),
+            network: self.network,
+        });
+        directory::Caller { is_outside: true, payer, secret }
+    }
+
+    /// A search of this caller, until it is dropped.
+    pub(super) fn search(self, api: &Api) -> Result<Option<Searching>, Problem> {
+        let Some(place) = self.key else { return Ok(None) };
+        let now_us = api.server.0.clock.now().0;
+        let begun = api.shares.search((place, self.network), now_us);
+        begun.map(Some).map_err(|count| {
+            let detail = format!("{count} searches of this key and address are under way");
+            Problem::new(problem::TOO_MANY_REQUESTS, detail).retry_after(1)
+        })
+    }
+
+    /// Owes what a search has looked at.
+    pub(super) fn owe(self, api: &Api, work: usize) {
+        if let Some((place, key)) = self.key.and_then(|place| Some((place, api.keys.at(place)?))) {
+            api.shares.owe(key, (place, self.network), api.server.0.clock.now().0, work);
+        }
+    }
 }
 
 /// What a page of another origin may send, should it be welcome.
 const METHODS: HeaderValue = HeaderValue::from_static("GET, POST, PUT, PATCH, DELETE");
-const HEADERS: HeaderValue = HeaderValue::from_static("authorization, content-type");
+const HEADERS: HeaderValue = HeaderValue::from_static("authorization, content-type, rejoin-secret");
+/// What it may read of an answer's head.
+const EXPOSED: HeaderValue = HeaderValue::from_static("location, retry-after");
 /// For how many seconds a browser need not ask that again.
 const REMEMBERED: HeaderValue = HeaderValue::from_static("600");
 
@@ -43,7 +79,8 @@ pub(super) async fn origin(State(api): State<Api>, request: Request, next: Next)
 
 async fn welcome(api: &Api, request: Request, next: Next) -> Response {
     let origin = request.headers().get(header::ORIGIN).cloned();
-    if !is_welcome(request.headers(), &api.origins) {
+    if let Err(origin) = listener::welcome(request.headers(), &api.web.origins) {
+        api.server.0.sight.origin_refused(None, &origin);
         let detail = "list the origin in `origins` of the settings";
         return Problem::new(problem::FOREIGN_ORIGIN, detail).into_response();
     }
@@ -62,6 +99,7 @@ async fn welcome(api: &Api, request: Request, next: Next) -> Response {
     if let Some(origin) = origin {
         let headers = response.headers_mut();
         headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
+        headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, EXPOSED);
         headers.insert(header::VARY, HeaderValue::from_static("origin"));
     }
     response
@@ -73,7 +111,8 @@ pub(super) async fn role(
     mut request: Request,
     next: Next,
 ) -> Response {
-    let caller = match identify(&api, request.headers(), roles) {
+    let network = network_of(&api, &request);
+    let caller = match identify(&api, request.headers(), roles, network) {
         Ok(caller) => caller,
         Err(problem) => return problem.into_response(),
     };
@@ -91,10 +130,25 @@ pub(super) async fn role(
     next.run(request).await
 }
 
-fn identify(api: &Api, headers: &HeaderMap, roles: &[Role]) -> Result<Caller, Problem> {
+/// Where a request comes from: a proxy that is trusted says it.
+fn network_of(api: &Api, request: &Request) -> u128 {
+    let socket = request.extensions().get::<SocketPeer>().map(|peer| peer.0);
+    let client = |socket| {
+        let web = &api.web;
+        client_of(socket, request.headers(), &web.trusted_proxies, web.forwarded_header)
+    };
+    socket.map(client).map_or(0, share::network)
+}
+
+fn identify(
+    api: &Api,
+    headers: &HeaderMap,
+    roles: &[Role],
+    network: u128,
+) -> Result<Caller, Problem> {
     let Some(shown) = headers.get(header::AUTHORIZATION) else {
         if api.config.open {
-            return nobody(headers);
+            return nobody(headers, network);
         }
         let detail = if api.keys.is_empty() {
             "there are no API keys: make one with `rejoin key new`"
@@ -109,8 +163,12 @@ fn identify(api: &Api, headers: &HeaderMap, roles: &[Role]) -> Result<Caller, Pr
         text.filter(|text| text.get(..7).is_some_and(|it| it.eq_ignore_ascii_case("bearer ")));
     let key = text.and_then(|text| api.keys.find(text[7..].trim()));
     let (place, key) = key.ok_or_else(|| unknown("this is none of the API keys"))?;
-    key.spend(api.server.0.clock).map_err(|seconds| {
-        let detail = format!("at most {} requests a second", key.key.rate_per_s);
+    let now_us = api.server.0.clock.now().0;
+    api.shares.spend(key, (place, network), now_us).map_err(|seconds| {
+        let (rate, unit) = (key.key.rate_per_s, share::WORK_UNIT);
+        let detail = format!(
+            "at most {rate} requests a second; a search counts once more for each {unit} games"
+        );
         Problem::new(problem::TOO_MANY_REQUESTS, detail).retry_after(seconds)
     })?;
     let role = key.key.role;
@@ -119,15 +177,15 @@ fn identify(api: &Api, headers: &HeaderMap, roles: &[Role]) -> Result<Caller, Pr
         let detail = format!("this key is a {}'s; this is for: {}", role.label(), may.join(", "));
         return Err(Problem::new(problem::FORBIDDEN, detail));
     }
-    Ok(Caller { role, key: Some(place) })
+    Ok(Caller { role, key: Some(place), network })
 }
 
 /// Somebody without a key where none is needed. A page that had its own name point here shows in the
 /// host.
-fn nobody(headers: &HeaderMap) -> Result<Caller, Problem> {
+fn nobody(headers: &HeaderMap, network: u128) -> Result<Caller, Problem> {
     let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
     if host.is_some_and(|host| is_own(host, &[])) {
-        return Ok(Caller { role: Role::Operator, key: None });
+        return Ok(Caller { role: Role::Operator, key: None, network });
     }
     Err(unknown("without a key only localhost and plain addresses are answered"))
 }

@@ -7,7 +7,7 @@ use rejoin_core::id::HostId;
 use rejoin_directory::{Answer, Command};
 use serde_json::json;
 
-use super::games::{Listed, PAGE, wrong_after};
+use super::games::{Listed, PAGE, wrong_cursor};
 use super::problem::Problem;
 use super::request::{Names, NoBody, Parameters, target};
 use super::{Api, shape, unexpected};
@@ -17,14 +17,15 @@ pub(super) async fn list(
     Parameters(asked): Parameters<Listed>,
 ) -> Result<Response, Problem> {
     let limit = asked.limit.unwrap_or(PAGE);
-    let after = asked.after.map(|id| HostId::from_hex(&id).ok_or_else(wrong_after)).transpose()?;
+    let after = asked.cursor.map(|id| HostId::from_hex(&id).ok_or_else(wrong_cursor));
+    let after = after.transpose()?;
     let target = target(asked.fleet, asked.alias)?;
     match api.ask(Command::ListHosts { target, after, limit }).await? {
         Answer::Hosts(hosts) => {
-            let next =
-                hosts.last().filter(|_| hosts.len() >= limit).map(|host| host.id.to_string());
+            let last = hosts.last().filter(|_| hosts.len() >= limit);
+            let cursor = last.map(|host| host.id.to_string());
             let hosts: Vec<_> = hosts.iter().map(shape::host).collect();
-            Ok(axum::Json(json!({"hosts": hosts, "next": next})).into_response())
+            Ok(axum::Json(json!({"hosts": hosts, "cursor": cursor})).into_response())
         }
         other => Err(unexpected(&other)),
     }

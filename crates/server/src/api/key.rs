@@ -6,8 +6,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use rejoin_directory::limits;
 use sha2::{Digest, Sha256};
 
-use crate::clock::Clock;
-
 /// What a key is for.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Role {
@@ -168,6 +166,11 @@ impl Keyring {
         all.fold(None, |found, one| if one.1.key.is(&hash) { Some(one) } else { found })
     }
 
+    /// The key at this place.
+    pub(crate) fn at(&self, place: usize) -> Option<&Held> {
+        self.0.get(place)
+    }
+
     /// The fleets that the key at this place is tied to; empty: all.
     pub(crate) fn fleets(&self, place: usize) -> &[String] {
         self.0.get(place).map_or(&[], |held| held.key.fleets.as_slice())
@@ -179,8 +182,13 @@ impl Held {
     ///
     /// # Errors
     /// In how many seconds there will be one.
-    pub(crate) fn spend(&self, clock: Clock) -> Result<(), u64> {
-        self.bucket.spend(clock.now().0, self.key.rate_per_s)
+    pub(super) fn spend_at(&self, now_us: u64) -> Result<(), u64> {
+        self.bucket.spend(now_us, self.key.rate_per_s)
+    }
+
+    /// Owes so many requests more.
+    pub(super) fn owe_at(&self, now_us: u64, cost: u32) {
+        self.bucket.owe(now_us, self.key.rate_per_s, cost);
     }
 }
 
@@ -189,8 +197,27 @@ impl Held {
 pub(super) struct Bucket(AtomicU64);
 
 impl Bucket {
+    /// Takes so many, whether they are there or not; given back is how many were not.
+    pub(super) fn owe(&self, now_us: u64, per_second: u32, count: u32) -> u32 {
+        let cost = cost_us(per_second);
+        let most = now_us.saturating_add(1_000_000.max(cost));
+        let owed = |full_at: u64| {
+            let after = full_at.max(now_us).saturating_add(cost.saturating_mul(u64::from(count)));
+            // What is owed for longer than this is forgotten: nobody is shut out for good.
+            Some(after.min(now_us.saturating_add(DEBT_US_MAX)))
+        };
+        let before = self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, owed);
+        let room = most.saturating_sub(before.unwrap_or_default().max(now_us)) / cost;
+        count.saturating_sub(u32::try_from(room).unwrap_or(u32::MAX))
+    }
+
+    /// Whether nothing was taken from it for a while.
+    pub(super) fn is_full(&self, now_us: u64) -> bool {
+        self.0.load(Ordering::Relaxed) <= now_us
+    }
+
     pub(super) fn spend(&self, now_us: u64, per_second: u32) -> Result<(), u64> {
-        let cost = 1_000_000 / u64::from(per_second.max(1)).min(1_000_000);
+        let cost = cost_us(per_second);
         let most = now_us.saturating_add(1_000_000.max(cost));
         let spend = |full_at: u64| {
             let after = full_at.max(now_us).saturating_add(cost);
@@ -204,6 +231,14 @@ impl Bucket {
             }
         }
     }
+}
+
+/// The longest that a bucket is in debt.
+const DEBT_US_MAX: u64 = 30_000_000;
+
+/// How long one request takes to be paid.
+fn cost_us(per_second: u32) -> u64 {
+    1_000_000 / u64::from(per_second.max(1)).min(1_000_000)
 }
 
 #[cfg(test)]

@@ -17,6 +17,13 @@ pub(super) struct Operation {
     pub(super) route: MethodRouter<Api>,
 }
 
+impl Operation {
+    /// Whether it is about the directory; players are the hub's.
+    pub(super) fn needs_directory(&self) -> bool {
+        !self.path.starts_with("/players")
+    }
+}
+
 const ALL: &[Role] = &[Role::Client, Role::Host, Role::Operator];
 /// Seats that others hold, Games that are hidden, what Games are: not for game clients.
 const INNER: &[Role] = &[Role::Host, Role::Operator];

@@ -3,29 +3,46 @@
 
 use std::convert::Infallible;
 
+use axum::Extension;
 use axum::extract::State;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use futures_util::{StreamExt, stream};
+use rejoin_directory::Command;
 use rejoin_directory::queue::PlacementNews;
 use serde_json::json;
 
+use super::guard::Caller;
 use super::problem::Problem;
 use super::request::Names;
 use super::{Api, shape};
 use crate::directory::Notice;
 
-pub(super) async fn watch_one(State(api): State<Api>, names: Names) -> Result<Response, Problem> {
-    events(&api, names.name(0), Some(names.name(1))).await
+pub(super) async fn watch_one(
+    State(api): State<Api>,
+    Extension(caller): Extension<Caller>,
+    names: Names,
+) -> Result<Response, Problem> {
+    events(&api, caller, names.name(0), Some(names.name(1))).await
 }
 
-pub(super) async fn watch_all(State(api): State<Api>, names: Names) -> Result<Response, Problem> {
-    events(&api, names.name(0), None).await
+pub(super) async fn watch_all(
+    State(api): State<Api>,
+    Extension(caller): Extension<Caller>,
+    names: Names,
+) -> Result<Response, Problem> {
+    events(&api, caller, names.name(0), None).await
 }
 
-async fn events(api: &Api, queue: String, placement: Option<String>) -> Result<Response, Problem> {
+async fn events(
+    api: &Api,
+    caller: Caller,
+    queue: String,
+    placement: Option<String>,
+) -> Result<Response, Problem> {
     let is_one = placement.is_some();
-    let notices = api.door.watch(queue.clone(), placement).await?;
+    let command = Command::Watch { queue: queue.clone(), placement };
+    let notices = api.door.watch_for(caller.outside(None), command).await?;
     // Given back with each event: whoever watches one placement hears nothing behind its end.
     let news = stream::unfold(Some(notices), move |notices| {
         let queue = queue.clone();

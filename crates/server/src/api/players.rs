@@ -11,9 +11,10 @@ use rejoin_directory::Refusal;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::Api;
+use super::games::wrong_cursor;
 use super::problem::{self, Problem};
 use super::request::{Json, Names, NoBody, Parameters, some};
+use super::{Api, shape};
 use crate::identity::PasswordError;
 use crate::players::shown;
 use crate::server::ServerError;
@@ -25,7 +26,7 @@ const PAGE_MAX: usize = 100;
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Listed {
-    after: Option<String>,
+    cursor: Option<String>,
     limit: Option<usize>,
 }
 
@@ -55,7 +56,7 @@ pub(super) struct PlayerChange {
 #[serde(deny_unknown_fields)]
 pub(super) struct NewBan {
     #[serde(default, deserialize_with = "some")]
-    until_ms: Option<String>,
+    until_ms: Option<u64>,
     #[serde(default, deserialize_with = "some")]
     reason: Option<String>,
 }
@@ -68,12 +69,12 @@ pub(super) async fn list(
     if !(1..=PAGE_MAX).contains(&limit) {
         return Err(Refusal::Invalid { field: "limit", must: "from 1 to 100" }.into());
     }
-    let after = asked.after.map(|id| PlayerId::from_hex(&id).ok_or_else(super::games::wrong_after));
+    let after = asked.cursor.map(|id| PlayerId::from_hex(&id).ok_or_else(wrong_cursor));
     let players = api.server.players(after.transpose()?, limit).await.map_err(failed)?;
-    let next =
-        players.last().filter(|_| players.len() >= limit).map(|last| last.player.to_string());
+    let last = players.last().filter(|_| players.len() >= limit);
+    let cursor = last.map(|last| last.player.to_string());
     let players: Vec<Value> = players.iter().map(shown).collect();
-    Ok(axum::Json(json!({"players": players, "next": next})).into_response())
+    Ok(axum::Json(json!({"players": players, "cursor": cursor})).into_response())
 }
 
 pub(super) async fn add(
@@ -133,14 +134,10 @@ pub(super) async fn ban(
     Json(ban): Json<NewBan>,
 ) -> Result<Response, Problem> {
     let whom = whom(&names)?;
-    let until = match ban.until_ms.map(|until| until.parse()) {
-        None => u64::MAX,
-        Some(Ok(until)) => until,
-        Some(Err(_)) => {
-            let must = "milliseconds since 1970 as a string of digits";
-            return Err(Refusal::Invalid { field: "until_ms", must }.into());
-        }
-    };
+    if ban.until_ms.is_some_and(|until| until > shape::EXACT_MAX) {
+        return Err(Refusal::Invalid { field: "until_ms", must: shape::EXACT }.into());
+    }
+    let until = ban.until_ms.unwrap_or(u64::MAX);
     let reason = ban.reason.unwrap_or_default();
     if reason.chars().count() > REASON_CHARS_MAX || reason.chars().any(char::is_control) {
         let must = "at most 100 characters without control characters";
@@ -217,10 +214,16 @@ fn refused(refusal: PlayerRefusal) -> Problem {
         PlayerRefusal::Full | PlayerRefusal::KeysFull => problem::LIMIT_REACHED,
         PlayerRefusal::Busy => problem::BUSY,
         PlayerRefusal::Leaving => problem::BEING_DELETED,
-        PlayerRefusal::InUse | PlayerRefusal::KeyTaken | PlayerRefusal::SessionsElsewhere => {
-            problem::IN_USE
-        }
+        PlayerRefusal::InUse
+        | PlayerRefusal::KeyTaken
+        | PlayerRefusal::SessionsElsewhere
+        | PlayerRefusal::Locked
+        | PlayerRefusal::Outdated => problem::IN_USE,
         PlayerRefusal::Guest => problem::NO_ACCOUNT,
+        PlayerRefusal::BanOver => {
+            let must = "later than it is by the server's own clock";
+            return Refusal::Invalid { field: "until_ms", must }.into();
+        }
     };
     let refused = Problem::new(kind, refusal.to_string());
     if refusal == PlayerRefusal::Busy { refused.retry_after(1) } else { refused }

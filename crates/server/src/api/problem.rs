@@ -26,12 +26,14 @@ kinds! {
     BAD_WORD = ("bad_word", 400, "The message does not say what it should");
     BAD_QUERY = ("bad_query", 400, "The parameters do not say what they should");
     INVALID = ("invalid", 400, "A value is not what it may be");
-    BAD_FILTER = ("bad_filter", 400, "The filter or sort expression cannot be read");
+    BAD_FILTER = ("bad_filter", 400, "The filter cannot be read");
+    BAD_SORT = ("bad_sort", 400, "The sort expression cannot be read");
     WRONG_CURSOR = ("wrong_cursor", 400, "The cursor belongs to another search");
     NO_KEY = ("no_key", 401, "A good API key is needed");
     FORBIDDEN = ("forbidden", 403, "The role of this key may not do this");
     WRONG_FLEET = ("wrong_fleet", 403, "This key is tied to other fleets");
     FOREIGN_ORIGIN = ("foreign_origin", 403, "Pages of this origin are not answered");
+    WRONG_SECRET = ("wrong_secret", 403, "The secret of the reservation is needed");
     WRONG_PLAYER = ("wrong_player", 403, "The seat belongs to another player");
     NOT_YOURS = ("not_yours", 403, "The game is not one of this host's");
     NO_PATH = ("no_path", 404, "There is nothing at this path");
@@ -51,6 +53,8 @@ kinds! {
     HOST_AWAY = ("host_away", 409, "The game's host is away");
     HOST_UNHEALTHY = ("host_unhealthy", 409, "The game's host is not healthy");
     GAME_FULL = ("game_full", 409, "The game has too few free seats");
+    ALREADY_SEATED = ("already_seated", 409, "The player has a seat of this game");
+    OWN_HOST = ("own_host", 409, "The server itself is this host");
     SEAT_ENDED = ("seat_ended", 409, "The seat is over");
     SEAT_TAKEN = ("seat_taken", 409, "The seat is in use");
     NOT_CLAIMED = ("not_claimed", 409, "The seat is not claimed by this session");
@@ -93,7 +97,7 @@ impl Problem {
         Self { kind, detail: detail.into(), more: Map::new(), headers: Vec::new() }
     }
 
-    fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
+    pub(crate) fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
         self.more.insert(name.to_owned(), value.into());
         self
     }
@@ -157,9 +161,19 @@ impl From<Refusal> for Problem {
         match refusal {
             Refusal::Invalid { field, must } => problem.with("field", field).with("must", must),
             Refusal::Filter(error) => {
+                let problem = problem.with("field", "filter");
                 problem.with("position", error.at).with("expected", error.expected)
             }
+            Refusal::Sort(error) => {
+                let problem = problem.with("field", "sort");
+                problem.with("position", error.at).with("expected", error.expected)
+            }
+            Refusal::WrongCursor => problem.with("field", "cursor"),
             Refusal::GameFull { free } => problem.with("free", free),
+            Refusal::AlreadySeated { seat } => problem.with("seat", seat.to_string()),
+            Refusal::TooManySeats { most } => {
+                problem.with("field", "capacity").with("must", format!("at most {most}"))
+            }
             Refusal::WrongStatus(status) => problem.with("game_status", status.name()),
             Refusal::GameEnded(cause) => problem.with("cause", cause.name()),
             Refusal::LimitReached { what, limit } => {
@@ -183,6 +197,8 @@ fn kind_of(refusal: &Refusal) -> Kind {
             What::Queue => QUEUE_NOT_FOUND,
             What::Placement => PLACEMENT_NOT_FOUND,
             What::Subscription => SUBSCRIPTION_NOT_FOUND,
+            // A location is never looked up by itself: it is a field of a fleet.
+            What::Location => INVALID,
         },
         Refusal::Invalid { .. } => INVALID,
         Refusal::WrongStatus(_) => WRONG_STATUS,
@@ -194,6 +210,10 @@ fn kind_of(refusal: &Refusal) -> Kind {
         Refusal::SeatEnded => SEAT_ENDED,
         Refusal::SeatTaken => SEAT_TAKEN,
         Refusal::WrongPlayer => WRONG_PLAYER,
+        Refusal::WrongSecret => WRONG_SECRET,
+        Refusal::AlreadySeated { .. } => ALREADY_SEATED,
+        Refusal::TooManySeats { .. } => INVALID,
+        Refusal::OwnHost => OWN_HOST,
         Refusal::NotClaimed => NOT_CLAIMED,
         Refusal::NoHost => NO_HOST,
         Refusal::TerminalAlias(_) => TERMINAL_ALIAS,
@@ -210,6 +230,7 @@ fn kind_of(refusal: &Refusal) -> Kind {
         Refusal::GameEnded(_) => GAME_ENDED,
         Refusal::PlacementEnded => PLACEMENT_ENDED,
         Refusal::Filter(_) => BAD_FILTER,
+        Refusal::Sort(_) => BAD_SORT,
         Refusal::TooBroad { .. } => TOO_BROAD,
         Refusal::WrongCursor => WRONG_CURSOR,
     }

@@ -11,14 +11,14 @@ use rejoin_directory::game::{GameSpec, Guest};
 use rejoin_directory::queue::{
     Destination, Latency, LatencyPolicy, PlacementRequest, Priority, QueueSpec,
 };
-use rejoin_directory::{Answer, Command, Refusal, What};
+use rejoin_directory::{Answer, Command, Refusal, Secret, What};
 use serde::Deserialize;
 use serde_json::json;
 
 use super::games::yes;
 use super::guard::Caller;
 use super::problem::Problem;
-use super::request::{Data, Json, Names, NoBody, NoParameters, Parameters};
+use super::request::{Data, Json, Names, NoBody, NoParameters, Parameters, ShownSecret, some};
 use super::seats::GuestBody;
 use super::{Api, fleets, shape, unexpected};
 
@@ -113,6 +113,9 @@ pub(super) async fn put(
     names: Names,
     Json(body): Json<QueueBody>,
 ) -> Result<Response, Problem> {
+    if body.latency.iter().any(|policy| policy.lasts_ms > Some(shape::EXACT_MAX)) {
+        return Err(Refusal::Invalid { field: "lasts_ms", must: shape::EXACT }.into());
+    }
     let spec = body.spec(names.name(0));
     let shown = shape::queue(&spec);
     api.done(Command::PutQueue(spec)).await?;
@@ -137,6 +140,8 @@ pub(super) struct NewPlacement {
     players: Vec<GuestBody>,
     #[serde(default)]
     latencies: Vec<Measured>,
+    #[serde(default, deserialize_with = "some")]
+    secret: Option<String>,
 }
 
 /// The Game of a placement: the queue chooses fleet and location.
@@ -158,6 +163,8 @@ struct PlacedGame {
     creator: String,
     #[serde(default = "yes")]
     ends_when_empty: bool,
+    #[serde(default)]
+    several_seats: bool,
 }
 
 #[derive(Deserialize)]
@@ -170,6 +177,7 @@ struct Measured {
 
 pub(super) async fn place(
     State(api): State<Api>,
+    Extension(caller): Extension<Caller>,
     names: Names,
     Json(new): Json<NewPlacement>,
 ) -> Result<Response, Problem> {
@@ -183,6 +191,7 @@ pub(super) async fn place(
         visible: new.game.visible,
         creator: new.game.creator,
         ends_when_empty: new.game.ends_when_empty,
+        several_seats: new.game.several_seats,
         ..GameSpec::default()
     };
     let latencies = new.latencies.into_iter();
@@ -195,8 +204,19 @@ pub(super) async fn place(
             .collect(),
     };
     let place = format!("/v1/queues/{queue}/placements/{}", request.id);
+    let caller = caller.outside(new.secret.as_deref().map(Secret::new).transpose()?);
     let command = Command::Place { queue: queue.clone(), request };
-    let mut response = show(&api, &queue, command, StatusCode::ACCEPTED).await?;
+    let mut response = match api.ask_for(caller, command).await? {
+        (Answer::Placement(view), is_new, secret) => {
+            let mut shown = shape::placement(&queue, &view);
+            if let Some(secret) = secret {
+                shown["secret"] = secret.reveal().into();
+            }
+            let status = if is_new { StatusCode::ACCEPTED } else { StatusCode::OK };
+            (status, axum::Json(shown)).into_response()
+        }
+        (other, ..) => return Err(unexpected(&other)),
+    };
     response.headers_mut().extend(HeaderValue::from_str(&place).map(|at| (header::LOCATION, at)));
     Ok(response)
 }
@@ -212,11 +232,14 @@ pub(super) async fn describe_placement(
 
 pub(super) async fn cancel(
     State(api): State<Api>,
+    Extension(caller): Extension<Caller>,
     names: Names,
+    ShownSecret(secret): ShownSecret,
     NoBody: NoBody,
 ) -> Result<Response, Problem> {
     let (queue, placement) = (names.name(0), names.name(1));
     let command = Command::CancelPlacement { queue: queue.clone(), placement };
+    let command = Command::For(caller.outside(secret), Box::new(command));
     show(&api, &queue, command, StatusCode::OK).await
 }
 

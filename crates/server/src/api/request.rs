@@ -1,7 +1,7 @@
 //! Reading requests: bodies, parameters and ids in paths. Input is strict: what is not known is
 //! refused by name, and everything that is wrong is a problem.
 
-use axum::body::{Body, to_bytes};
+use axum::body::{HttpBody as _, to_bytes};
 use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, header};
@@ -9,13 +9,16 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use rejoin_core::id::{GameId, HostId, SeatId};
-use rejoin_directory::{Refusal, Target, What};
+use rejoin_directory::{Refusal, Secret, Target, What};
 use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer};
 
 use super::Api;
+use super::fault;
 use super::problem::{self, Problem};
 
+/// Where a secret is shown.
+const SECRET_HEADER: &str = "rejoin-secret";
 /// The largest body: a placement with all that it may carry is smaller.
 const BODY_BYTES_MAX: usize = 1 << 20;
 
@@ -30,37 +33,47 @@ impl<T: DeserializeOwned> FromRequest<Api> for Json<T> {
             let detail = "say content-type: application/json";
             return Err(Problem::new(problem::WRONG_MEDIA_TYPE, detail));
         }
-        let body = read(request.into_body(), api).await?;
+        let body = read(request, api).await?;
         parse(&body).map(Self)
     }
 }
 
-/// No body: what has none must not bring one, lest it be taken for a wish.
+/// No body: what has none must not bring one, lest it be taken for a wish. An empty object is none.
 pub(super) struct NoBody;
 
 impl FromRequest<Api> for NoBody {
     type Rejection = Problem;
 
     async fn from_request(request: Request, api: &Api) -> Result<Self, Problem> {
-        let body = read(request.into_body(), api).await?;
-        if body.is_empty() {
+        let body = read(request, api).await?;
+        if body.is_empty() || parse::<NoParameters>(&body).is_ok() {
             return Ok(Self);
         }
         Err(Problem::new(problem::BAD_BODY, "this request has no body"))
     }
 }
 
-async fn read(body: Body, api: &Api) -> Result<Bytes, Problem> {
+async fn read(request: Request, api: &Api) -> Result<Bytes, Problem> {
+    let too_large = || {
+        let detail = format!("a body has at most {BODY_BYTES_MAX} bytes, and must come whole");
+        Problem::new(problem::BODY_TOO_LARGE, detail)
+    };
+    let encoding = request.headers().get(header::CONTENT_ENCODING);
+    if encoding.is_some_and(|it| !it.as_bytes().eq_ignore_ascii_case(b"identity")) {
+        let detail = "send the body as it is: no content-encoding is read here";
+        return Err(Problem::new(problem::WRONG_MEDIA_TYPE, detail));
+    }
+    // What is said to be too large is not waited for.
+    if request.body().size_hint().lower() > BODY_BYTES_MAX as u64 {
+        return Err(too_large());
+    }
     let deadline = api.config.body_deadline;
-    let read = tokio::time::timeout(deadline, to_bytes(body, BODY_BYTES_MAX)).await;
-    let Ok(read) = read else {
+    let body = to_bytes(request.into_body(), BODY_BYTES_MAX);
+    let Ok(read) = tokio::time::timeout(deadline, body).await else {
         let detail = format!("the body must come within {} ms", deadline.as_millis());
         return Err(Problem::new(problem::BODY_TOO_SLOW, detail));
     };
-    read.map_err(|_| {
-        let detail = format!("a body has at most {BODY_BYTES_MAX} bytes, and must come whole");
-        Problem::new(problem::BODY_TOO_LARGE, detail)
-    })
+    read.map_err(|_| too_large())
 }
 
 fn is_json(headers: &HeaderMap) -> bool {
@@ -70,10 +83,23 @@ fn is_json(headers: &HeaderMap) -> bool {
 }
 
 fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
-    serde_json::from_slice(body).map_err(|error| {
-        let kind = if error.is_data() { problem::BAD_BODY } else { problem::BAD_JSON };
-        Problem::new(kind, error.to_string())
-    })
+    let mut from = serde_json::Deserializer::from_slice(body);
+    let read = serde_path_to_error::deserialize(&mut from);
+    let read = read.map_err(|error| {
+        let path = error.path().to_string();
+        let error = error.into_inner();
+        if error.is_data() {
+            return fault::problem(problem::BAD_BODY, &path, &error.to_string());
+        }
+        let (line, column) = (error.line(), error.column());
+        Problem::new(problem::BAD_JSON, format!("not JSON at line {line}, column {column}"))
+    })?;
+    from.end().map_err(|error| {
+        let (line, column) = (error.line(), error.column());
+        let detail = format!("more than one value at line {line}, column {column}");
+        Problem::new(problem::BAD_JSON, detail)
+    })?;
+    Ok(read)
 }
 
 /// The parameters behind the `?`.
@@ -85,8 +111,40 @@ impl<T: DeserializeOwned> FromRequestParts<Api> for Parameters<T> {
     async fn from_request_parts(parts: &mut Parts, _: &Api) -> Result<Self, Problem> {
         match Query::<T>::try_from_uri(&parts.uri) {
             Ok(Query(parameters)) => Ok(Self(parameters)),
-            Err(rejection) => Err(Problem::new(problem::BAD_QUERY, rejection.body_text())),
+            Err(rejection) => {
+                let text = rejection.body_text();
+                let text = text.strip_prefix("Failed to deserialize query string: ");
+                let text = text.unwrap_or_default();
+                let (path, what) = text.split_once(": ").unwrap_or(("", text));
+                let is_path = path.bytes().all(|it| it.is_ascii_lowercase() || it == b'_');
+                let (path, what) = if is_path { (path, what) } else { ("", text) };
+                Err(fault::problem(problem::BAD_QUERY, path, what))
+            }
         }
+    }
+}
+
+/// The secret that is shown to give something back.
+pub(super) struct ShownSecret(pub(super) Option<Secret>);
+
+impl FromRequestParts<Api> for ShownSecret {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &Api) -> Result<Self, Problem> {
+        let shown =
+            parts.headers.get(SECRET_HEADER).map(|shown| shown.to_str().unwrap_or_default());
+        Ok(Self(shown.map(Secret::new).transpose()?))
+    }
+}
+
+/// The variable parts of a path that has parameters besides.
+pub(super) struct PathNames(pub(super) Names);
+
+impl FromRequestParts<Api> for PathNames {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, api: &Api) -> Result<Self, Problem> {
+        Names::beside_parameters(parts, api).await.map(Self)
     }
 }
 

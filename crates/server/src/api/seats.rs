@@ -3,17 +3,20 @@
 
 use std::time::Duration;
 
+use axum::Extension;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use rejoin_core::id::{GameId, SeatId, SessionId};
-use rejoin_directory::game::{Guest, Holder};
-use rejoin_directory::{Answer, Command, Refusal, What};
+use rejoin_directory::game::{Guest, Holder, SeatFilter, SeatStatus};
+use rejoin_directory::limits::SEATS_PAGE_MAX;
+use rejoin_directory::{Answer, Command, Refusal, Secret, What};
 use serde::Deserialize;
 use serde_json::json;
 
-use super::problem::Problem;
-use super::request::{Data, Json, Names, NoBody};
+use super::guard::Caller;
+use super::problem::{self, Problem};
+use super::request::{Data, Json, Names, NoBody, Parameters, PathNames, ShownSecret, some};
 use super::{Api, games, shape, unexpected};
 
 /// Somebody a seat is asked for.
@@ -38,71 +41,115 @@ pub(super) struct Reservation {
     #[serde(default)]
     key: String,
     hold_ms: Option<u64>,
+    #[serde(default, deserialize_with = "some")]
+    secret: Option<String>,
 }
 
 pub(super) async fn reserve(
     State(api): State<Api>,
+    Extension(caller): Extension<Caller>,
     names: Names,
     Json(asked): Json<Reservation>,
 ) -> Result<Response, Problem> {
     let game = names.game()?;
     let guests = asked.players.into_iter().map(Guest::from).collect();
     let hold = asked.hold_ms.map(Duration::from_millis);
-    match api.ask(Command::Reserve { game, guests, key: asked.key, hold }).await? {
-        Answer::Seats(seats) => {
+    let caller = caller.outside(asked.secret.as_deref().map(Secret::new).transpose()?);
+    let command = Command::Reserve { game, guests, key: asked.key, hold };
+    match api.ask_for(caller, command).await? {
+        (Answer::Seats(seats), is_new, secret) => {
             let found = games::found(&api, game).await;
             let connect = shape::address(found.as_ref());
-            let shown = json!({
+            let mut shown = json!({
                 "game": game.to_string(), "seats": shape::seats(&seats), "connect": connect,
             });
-            Ok((StatusCode::CREATED, axum::Json(shown)).into_response())
+            if let Some(secret) = secret {
+                shown["secret"] = secret.reveal().into();
+            }
+            Ok((games::made(is_new), axum::Json(shown)).into_response())
         }
-        other => Err(unexpected(&other)),
-    }
-}
-
-pub(super) async fn list(State(api): State<Api>, names: Names) -> Result<Response, Problem> {
-    match api.ask(Command::ListSeats(names.game()?)).await? {
-        Answer::Seats(seats) => {
-            Ok(axum::Json(json!({"seats": shape::seats(&seats)})).into_response())
-        }
-        other => Err(unexpected(&other)),
-    }
-}
-
-pub(super) async fn describe(State(api): State<Api>, names: Names) -> Result<Response, Problem> {
-    let (game, seat) = (names.game()?, names.seat()?);
-    match api.ask(Command::ListSeats(game)).await? {
-        Answer::Seats(seats) => {
-            let found = seats.iter().find(|one| one.id == seat);
-            let found = found.ok_or(Refusal::NotFound(What::Seat))?;
-            Ok(axum::Json(shape::seat(found)).into_response())
-        }
-        other => Err(unexpected(&other)),
+        (other, ..) => Err(unexpected(&other)),
     }
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Extension {
+pub(super) struct Listed {
+    player: Option<String>,
+    status: Option<String>,
+    cursor: Option<String>,
+    limit: Option<usize>,
+}
+
+pub(super) async fn list(
+    State(api): State<Api>,
+    names: PathNames,
+    Parameters(asked): Parameters<Listed>,
+) -> Result<Response, Problem> {
+    let limit = asked.limit.unwrap_or(SEATS_PAGE_MAX);
+    let status = asked.status.map(|name| status(&name)).transpose()?;
+    let after = asked.cursor.map(|text| text.parse().map_err(|_| games::wrong_cursor()));
+    let filter = SeatFilter { player: asked.player, status };
+    let game = names.0.game()?;
+    let command = Command::FindSeats { game, filter, after: after.transpose()?, limit };
+    match api.ask(command).await? {
+        Answer::Seats(seats) => {
+            let last = seats.last().filter(|_| seats.len() >= limit);
+            let cursor = last.map(|seat| seat.number.to_string());
+            let shown = json!({"seats": shape::seats(&seats), "cursor": cursor});
+            Ok(axum::Json(shown).into_response())
+        }
+        other => Err(unexpected(&other)),
+    }
+}
+
+fn status(name: &str) -> Result<SeatStatus, Problem> {
+    let known = SeatStatus::ALL.into_iter().find(|status| status.name() == name);
+    let must = "reserved, claimed, active or ended";
+    known.ok_or_else(|| Refusal::Invalid { field: "status", must }.into())
+}
+
+pub(super) async fn describe(State(api): State<Api>, names: Names) -> Result<Response, Problem> {
+    one(&api, &names, |game, seat| Command::DescribeSeat { game, seat }).await
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Longer {
     hold_ms: u64,
 }
 
 pub(super) async fn extend(
     State(api): State<Api>,
     names: Names,
-    Json(asked): Json<Extension>,
+    Json(asked): Json<Longer>,
 ) -> Result<Response, Problem> {
     let hold = Duration::from_millis(asked.hold_ms);
     one(&api, &names, |game, seat| Command::Extend { game, seat, hold }).await
 }
 
+/// Gives a seat back. One that is over already needs nothing done.
 pub(super) async fn release(
     State(api): State<Api>,
+    Extension(caller): Extension<Caller>,
     names: Names,
+    ShownSecret(secret): ShownSecret,
     NoBody: NoBody,
 ) -> Result<Response, Problem> {
-    one(&api, &names, |game, seat| Command::Release { game, seat }).await
+    let (game, seat) = (names.game()?, names.seat()?);
+    let (caller, command) = (caller.outside(secret), Command::Release { game, seat });
+    match api.ask(Command::For(caller, Box::new(command))).await {
+        Ok(Answer::Seats(seats)) => match seats.first() {
+            Some(seat) => Ok(axum::Json(shape::seat(seat)).into_response()),
+            None => Err(Refusal::NotFound(What::Seat).into()),
+        },
+        Ok(Answer::Done) => Ok(StatusCode::NO_CONTENT.into_response()),
+        Ok(other) => Err(unexpected(&other)),
+        Err(problem) if problem.code() == problem::SEAT_ENDED.0 => {
+            Ok(StatusCode::NO_CONTENT.into_response())
+        }
+        Err(problem) => Err(problem),
+    }
 }
 
 /// Which stay of which session a seat is for.

@@ -10,6 +10,11 @@ use serde_json::{Value, json};
 use super::key::Role;
 use super::request::Data;
 
+/// The largest number that every reader of JSON takes as it was written.
+pub(super) const EXACT_MAX: u64 = (1 << 53) - 1;
+/// What a number must be to be taken as it was written.
+pub(super) const EXACT: &str = "at most 9007199254740991";
+
 /// A Game. Its data is for its host, so game clients do not see it.
 pub(super) fn game(view: &GameView, role: Role) -> Value {
     let spec = &view.spec;
@@ -26,6 +31,7 @@ pub(super) fn game(view: &GameView, role: Role) -> Value {
         "visible": spec.visible,
         "creator": spec.creator,
         "ends_when_empty": spec.ends_when_empty,
+        "several_seats": spec.several_seats,
         "status": view.status.name(),
         "cause": view.cause.map(|cause| cause.name()),
         "host": view.host.to_string(),

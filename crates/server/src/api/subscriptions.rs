@@ -8,6 +8,7 @@ use axum::extract::State;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use futures_util::{StreamExt, stream};
+use rejoin_directory::Command;
 use rejoin_directory::search::News;
 use serde::Deserialize;
 use serde_json::json;
@@ -35,7 +36,9 @@ pub(super) async fn subscribe(
     Parameters(asked): Parameters<Subscribed>,
 ) -> Result<Response, Problem> {
     let target = target(asked.fleet, asked.alias)?;
-    let notices = api.door.subscribe(target, asked.location, asked.filter).await?;
+    let (location, filter) = (asked.location, asked.filter);
+    let command = Command::Subscribe { target, location, filter };
+    let notices = api.door.subscribe_for(caller.outside(None), command).await?;
     let changes = stream::unfold(notices, move |mut notices| async move {
         let notice = notices.next().await?;
         Some((Ok::<_, Infallible>(event(&notice, caller.role)), notices))

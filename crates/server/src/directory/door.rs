@@ -7,7 +7,7 @@ use rejoin_core::id::{GameId, HostId, OwnerEpoch, SeatId};
 use rejoin_directory::game::Entry;
 use rejoin_directory::host::{HostView, HostWord, Registration};
 use rejoin_directory::queue::PlacementNews;
-use rejoin_directory::{Answer, Command, Event, Refusal, Target};
+use rejoin_directory::{Answer, Caller, Command, Event, Refusal, Target};
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{broadcast, mpsc, oneshot};
 
@@ -51,11 +51,27 @@ impl From<Refusal> for AskError {
 pub struct DirectoryDoor {
     mail: mpsc::Sender<Mail>,
     events: broadcast::Sender<Event>,
+    search_work_max: usize,
 }
 
 impl DirectoryDoor {
-    pub(crate) fn new(mail: mpsc::Sender<Mail>, events: broadcast::Sender<Event>) -> Self {
-        Self { mail, events }
+    pub(crate) fn new(
+        mail: mpsc::Sender<Mail>,
+        events: broadcast::Sender<Event>,
+        search_work_max: usize,
+    ) -> Self {
+        Self { mail, events, search_work_max }
+    }
+
+    /// How many Games one search may look at.
+    pub(crate) fn search_work_max(&self) -> usize {
+        self.search_work_max
+    }
+
+    /// A door that leads nowhere: there is no directory.
+    pub(crate) fn closed() -> Self {
+        let (events, _) = broadcast::channel(1);
+        Self { mail: mpsc::channel(1).0, events, search_work_max: 0 }
     }
 
     /// Asks, and waits for the answer. What it tells is durable.
@@ -92,6 +108,19 @@ impl DirectoryDoor {
                 let orders = self.orders(view.id, view.lease).await?;
                 Ok((*view, orders))
             }
+            // The answer to a registration is the host.
+            _ => Err(AskError::Stopped),
+        }
+    }
+
+    /// The same for the server itself.
+    pub(crate) async fn register_own(
+        &self,
+        registration: Registration,
+        capacity_max: u32,
+    ) -> Result<HostOrders, AskError> {
+        match self.ask(Command::RegisterOwn { registration, capacity_max }).await? {
+            Answer::Host(view) => self.orders(view.id, view.lease).await,
             // The answer to a registration is the host.
             _ => Err(AskError::Stopped),
         }
@@ -187,7 +216,26 @@ impl DirectoryDoor {
         location: Option<String>,
         filter: String,
     ) -> Result<Notices, AskError> {
-        self.listen(Command::Subscribe { target, location, filter }, Subscriber::Games).await
+        let command = Command::Subscribe { target, location, filter };
+        self.listen(command, Subscriber::Games).await
+    }
+
+    /// The same for a caller from outside, which has a share of the subscriptions.
+    pub(crate) async fn subscribe_for(
+        &self,
+        caller: Caller,
+        command: Command,
+    ) -> Result<Notices, AskError> {
+        self.listen(Command::For(caller, Box::new(command)), Subscriber::Games).await
+    }
+
+    /// The same of placements.
+    pub(crate) async fn watch_for(
+        &self,
+        caller: Caller,
+        command: Command,
+    ) -> Result<Notices<PlacementNews>, AskError> {
+        self.listen(Command::For(caller, Box::new(command)), Subscriber::Placements).await
     }
 
     /// All placements of a queue that are under way, or a single one, and what becomes of them from now

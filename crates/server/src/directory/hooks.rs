@@ -34,10 +34,12 @@ impl MachineThread {
         kind: &str,
         hooks: Box<dyn LocalHooks>,
         closes_in_match: bool,
+        capacity_max: u32,
     ) -> std::io::Result<Self> {
         let (sender, asked) = mpsc::channel::<(Asked, oneshot::Sender<Outputs>)>();
         let hooks = Guarded { kind: kind.to_owned(), hooks };
-        let mut host = LocalHost::new(Box::new(hooks), closes_in_match);
+        let host = LocalHost::new(Box::new(hooks), closes_in_match);
+        let mut host = host.with_capacity_max(capacity_max);
         let run = move || {
             while let Ok((asked, done)) = asked.recv() {
                 match asked {

@@ -11,7 +11,7 @@ use rejoin_core::hub::{Answer as HubAnswer, Command as HubCommand, Hub};
 use rejoin_core::id::ZoneId;
 use rejoin_directory::catalogue::FleetSpec;
 use rejoin_directory::host::{HostOrder, Registration};
-use rejoin_directory::limits::PORT_MAX;
+use rejoin_directory::limits::{CAPACITY_MAX, PORT_MAX};
 use rejoin_directory::{Agreeable, Answer, Command, LocalHooks, LocalInput, LocalOutput, Refusal};
 use tokio::sync::mpsc::{UnboundedReceiver, WeakSender, unbounded_channel};
 use tokio::sync::oneshot;
@@ -53,6 +53,8 @@ impl Default for GamesConfig {
 pub(crate) struct GameKinds {
     pub(crate) kinds: BTreeMap<String, GamesConfig>,
     pub(crate) hooks: BTreeMap<String, Box<dyn LocalHooks>>,
+    /// How many members a zone of each kind takes: no Game has more seats.
+    pub(crate) members_max: BTreeMap<String, usize>,
 }
 
 /// Starts a host for each of these kinds, and gives the hub's way to the directory and to them. Without
@@ -66,7 +68,7 @@ pub(crate) fn start_hosts(
     hub: &WeakSender<Mail>,
     zones: &ZoneDoors,
 ) -> Result<GamesDoor, String> {
-    let GameKinds { kinds, mut hooks } = games;
+    let GameKinds { kinds, mut hooks, members_max } = games;
     if let Some(kind) = hooks.keys().find(|kind| !kinds.contains_key(*kind)) {
         return Err(format!("there are hooks for Games of the kind {kind:?}, which runs none"));
     }
@@ -76,10 +78,12 @@ pub(crate) fn start_hosts(
         let (news, heard) = unbounded_channel();
         door.hosts.insert(kind.clone(), news);
         let hooks = hooks.remove(&kind).unwrap_or_else(|| Box::new(Agreeable));
-        let machine = MachineThread::start(&kind, hooks, config.closes_in_match);
+        let members_max = members_max.get(&kind).copied().unwrap_or(usize::MAX);
+        let capacity_max = u32::try_from(members_max).unwrap_or(u32::MAX).min(CAPACITY_MAX);
+        let machine = MachineThread::start(&kind, hooks, config.closes_in_match, capacity_max);
         let machine = machine.map_err(|error| error.to_string())?;
-        let (hub, zones) = (hub.clone(), zones.clone());
-        let task = Task { kind, config, directory: directory.clone(), hub, zones, machine };
+        let (hub, zones, directory) = (hub.clone(), zones.clone(), directory.clone());
+        let task = Task { kind, config, capacity_max, directory, hub, zones, machine };
         tokio::spawn(task.run(heard));
     }
     Ok(door)
@@ -88,6 +92,8 @@ pub(crate) fn start_hosts(
 struct Task {
     kind: String,
     config: GamesConfig,
+    /// The most seats that a Game of this kind may have.
+    capacity_max: u32,
     directory: DirectoryDoor,
     /// Weak: a host does not keep its server alive.
     hub: WeakSender<Mail>,
@@ -127,9 +133,9 @@ impl Task {
             games_max: self.config.games_max,
             is_reusable: true,
         };
-        match self.directory.register(registration).await {
-            Ok((_, orders)) => Ok(orders),
-            // It was emptied, and is forgotten in a moment.
+        match self.directory.register_own(registration, self.capacity_max).await {
+            Ok(orders) => Ok(orders),
+            // It has ended, and is forgotten in a moment.
             Err(AskError::Refused(Refusal::HostEnded)) => Err(AskError::Busy),
             Err(why) => Err(why),
         }
@@ -175,6 +181,10 @@ impl Task {
                 order = orders.next() => match order {
                     Some(order) => {
                         self.note(&order);
+                        // It registers again, so that its fleet is not left without a host.
+                        if matches!(order, HostOrder::End(_)) {
+                            return Ok(());
+                        }
                         LocalInput::Order(order)
                     }
                     None => return Ok(()),
@@ -226,8 +236,12 @@ impl Task {
                 tracing::warn!(%kind, seconds, "zones do not answer; their games end in so long");
             }
             HostOrder::Refused(why) => tracing::warn!(%kind, %why, "the directory refused a word"),
+            HostOrder::RefusedWord { word, game, why } => {
+                tracing::warn!(%kind, word, %game, %why, "the directory refused a word");
+            }
             HostOrder::End(end) => {
-                tracing::info!(%kind, why = end.name(), "no more games of this kind are hosted");
+                let why = end.name();
+                tracing::warn!(%kind, why, "the games of this kind have ended; the host registers again");
             }
             _ => {}
         }

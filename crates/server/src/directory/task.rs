@@ -87,6 +87,8 @@ impl DirectoryTask {
         loop {
             let deadline = self.directory.next_deadline();
             let sleep = deadline.map_or(WALL_EVERY, |at| self.clock.until(at));
+            // A timer rounds up to a millisecond, which is long between two steps of a search.
+            let is_due = sleep.is_zero();
             tokio::select! {
                 biased;
                 Some(told) = store.recv() => self.heed(told),
@@ -101,7 +103,8 @@ impl DirectoryTask {
                     self.forget_unread();
                     self.measure(mail.len());
                 }
-                () = tokio::time::sleep(sleep) => {}
+                () = tokio::task::yield_now(), if is_due => {}
+                () = tokio::time::sleep(sleep), if !is_due => {}
             }
             // The more is fed in one go, the more is kept with one write.
             for _ in 0..ROUNDS_MAX {

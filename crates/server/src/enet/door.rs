@@ -3,12 +3,13 @@
 //! allowed; anything else only from an address that was let in. Whoever has begun to encrypt is heard
 //! sealed and not otherwise.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use rejoin_core::budget::Rate;
 use rejoin_seal::{Channel, ServerKey};
 use rejoin_wire::DecodeError;
 use rejoin_wire::enet::datagram::Datagram;
@@ -18,6 +19,7 @@ use tokio::net::UdpSocket;
 
 use super::cookie::Cookies;
 use super::guest::{Guest, Seal};
+use super::sieve::Look;
 use super::{Encryption, EnetConfig};
 use crate::server::Server;
 
@@ -27,6 +29,9 @@ const TURN_MAX: usize = 192;
 /// Peers without a cookie that may be on their way in at a time: each has a slot that somebody may have
 /// taken in another's name.
 const STRANGERS_MAX: usize = 256;
+/// Datagrams of one peer, whatever is in them; far more than an honest one sends. Those beyond are
+/// dropped and charged.
+const DATAGRAMS: Rate = Rate { per_second: 1_000, burst: 2_000 };
 /// How long somebody may be on its way in.
 const ARRIVAL: Duration = Duration::from_secs(5);
 
@@ -40,12 +45,14 @@ pub(super) struct Door {
     key: ServerKey,
     guests: HashMap<SocketAddr, Guest>,
     strangers: usize,
+    /// Who came in, in that order, until it is connected or late.
+    arriving: VecDeque<(Instant, SocketAddr)>,
     /// Datagrams that may still be read in this turn.
     turn: usize,
     /// Who broke the rules, and how.
     pub(super) broken: Vec<(SocketAddr, DecodeError)>,
     /// Who came again from the same port, with proof: its old connection is over.
-    pub(super) replaced: Vec<SocketAddr>,
+    pub(super) replaced: BTreeSet<SocketAddr>,
     pub(super) is_stopping: bool,
 }
 
@@ -66,9 +73,10 @@ impl Door {
             key,
             guests: HashMap::new(),
             strangers: 0,
+            arriving: VecDeque::new(),
             turn: 0,
             broken: Vec::new(),
-            replaced: Vec::new(),
+            replaced: BTreeSet::new(),
             is_stopping: false,
         }
     }
@@ -88,22 +96,24 @@ impl Door {
 
     /// Nobody is there any more.
     pub(super) fn forget(&mut self, address: &SocketAddr) {
-        self.guests.remove(address);
-        self.count_strangers();
-    }
-
-    /// Who has been on its way in for too long.
-    pub(super) fn late(&self, now: Instant) -> Vec<SocketAddr> {
-        let is_late =
-            |guest: &Guest| !guest.is_connected && now.duration_since(guest.since) > ARRIVAL;
-        let late = self.guests.iter().filter(|(_, guest)| is_late(guest));
-        late.map(|(address, _)| *address).collect()
-    }
-
-    fn count_strangers(&mut self) {
-        if self.config.stock {
-            self.strangers = self.guests.values().filter(|guest| guest.sieve.is_stranger()).count();
+        if let Some(guest) = self.guests.remove(address) {
+            self.strangers -= usize::from(guest.sieve.is_stranger());
         }
+    }
+
+    /// Takes those who have been on their way in for too long.
+    pub(super) fn late(&mut self, now: Instant) -> BTreeSet<SocketAddr> {
+        let mut late = BTreeSet::new();
+        while let Some((since, address)) = self.arriving.front().copied()
+            && now.duration_since(since) > ARRIVAL
+        {
+            self.arriving.pop_front();
+            let is_late = |guest: &Guest| !guest.is_connected && guest.since == since;
+            if self.guests.get(&address).is_some_and(is_late) {
+                late.insert(address);
+            }
+        }
+        late
     }
 
     /// What of a datagram ENet may see: from where in it, and how many bytes.
@@ -150,7 +160,7 @@ impl Door {
                 Some(seal) if seal.first == message => {
                     let _ = self.socket.try_send_to(&seal.second, from);
                 }
-                _ => self.replaced.push(from),
+                _ => drop(self.replaced.insert(from)),
             }
             return;
         }
@@ -182,7 +192,7 @@ impl Door {
         buffer[..len].copy_from_slice(&plain[..len]);
         let datagram = Datagram::read(&buffer[..len])?;
         if !datagram.is_from_stranger {
-            return self.look(&datagram, from);
+            return self.look(&datagram, len, from);
         }
         let connect = datagram.connect()?;
         let is_same = *guest.connect.get_or_insert(connect) == connect;
@@ -201,19 +211,36 @@ impl Door {
             return Some((0, bytes.len()));
         }
         let guest = self.guests.get_mut(&from).filter(|guest| guest.seal.is_none())?;
+        // Before anything is judged: whoever writes another's address on a datagram does not know
+        // these, and ENet would ignore it for that.
+        if guest.ids != Some(datagram.ids()) {
+            return None;
+        }
         guest.sieve.came(bytes.len());
-        self.look(&datagram, from)
+        self.look(&datagram, bytes.len(), from)
     }
 
-    fn look(&mut self, datagram: &Datagram<'_>, from: SocketAddr) -> Option<(usize, usize)> {
+    fn look(
+        &mut self,
+        datagram: &Datagram<'_>,
+        len: usize,
+        from: SocketAddr,
+    ) -> Option<(usize, usize)> {
+        let now = self.server.0.clock.now();
         let guest = self.guests.get_mut(&from)?;
+        let is_flood = guest.datagrams.try_spend(now, 1, DATAGRAMS, 0).is_err();
         let was_stranger = guest.sieve.is_stranger();
-        let look = guest.sieve.look(datagram, self.frame_bytes_max);
+        let look = match is_flood {
+            true => Look::default(),
+            false => guest.sieve.look(datagram, self.frame_bytes_max),
+        };
         let is_known = was_stranger && !guest.sieve.is_stranger();
-        self.broken.extend(look.broken.map(|error| (from, error)));
-        if is_known {
-            self.count_strangers();
+        self.strangers -= usize::from(is_known);
+        if !look.has_message {
+            guest.sieve.waiting.add_control(len);
+            guest.bell.notify_one();
         }
+        self.broken.extend(look.broken.map(|error| (from, error)));
         (look.bytes > 0).then_some((0, look.bytes))
     }
 
@@ -223,7 +250,7 @@ impl Door {
             // Said again because our answer was lost; or, with proof, somebody new on the same port.
             let is_same = guest.seal.is_none() && guest.connect == Some(connect);
             if !is_same && is_proven {
-                self.replaced.push(from);
+                self.replaced.insert(from);
             }
             return is_same;
         }
@@ -244,8 +271,10 @@ impl Door {
         let address = from.ip().to_canonical();
         match self.server.0.gate.admit(address) {
             Ok(place) => {
-                self.guests.insert(from, Guest::new(place, is_proven, Instant::now()));
-                self.count_strangers();
+                let now = Instant::now();
+                self.guests.insert(from, Guest::new(place, is_proven, now));
+                self.strangers += usize::from(!is_proven);
+                self.arriving.push_back((now, from));
                 true
             }
             Err(refusal) => {
@@ -262,6 +291,10 @@ impl Socket for Door {
 
     fn send(&mut self, to: SocketAddr, datagram: &[u8]) -> Result<usize, Infallible> {
         let Some(guest) = self.guests.get_mut(&to) else { return Ok(datagram.len()) };
+        if !guest.is_connected {
+            let given = Datagram::read(datagram).and_then(|said| said.given_ids());
+            guest.ids = given.or(guest.ids);
+        }
         // What the system does not take now is as good as lost on the way.
         if let Some(seal) = &mut guest.seal {
             if let Some(sealed) = seal.channel.seal(datagram) {

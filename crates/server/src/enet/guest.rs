@@ -1,9 +1,12 @@
 //! One address that was let as far as ENet: since when, with what its datagrams are sealed, and what of
 //! them ENet may see.
 
+use std::sync::Arc;
 use std::time::Instant;
 
+use rejoin_core::budget::Budget;
 use rejoin_seal::Channel;
+use tokio::sync::Notify;
 
 use super::sieve::Sieve;
 use crate::gate::Place;
@@ -13,6 +16,9 @@ use crate::gate::Place;
 pub(super) struct Guest {
     /// ENet's number of its connect; none while it has only begun to encrypt.
     pub(super) connect: Option<u32>,
+    /// The number and session that ENet gave it, which stand in the head of each of its datagrams.
+    /// None before ENet has answered its connect.
+    pub(super) ids: Option<u16>,
     /// What its datagrams are sealed with.
     pub(super) seal: Option<Seal>,
     pub(super) since: Instant,
@@ -20,6 +26,10 @@ pub(super) struct Guest {
     pub(super) place: Option<Place>,
     pub(super) is_connected: bool,
     pub(super) sieve: Sieve,
+    /// How many datagrams it has sent.
+    pub(super) datagrams: Budget,
+    /// Rung when its reader has control commands to charge.
+    pub(super) bell: Arc<Notify>,
 }
 
 /// Encryption that has begun.
@@ -35,11 +45,14 @@ impl Guest {
     pub(super) fn new(place: Place, is_proven: bool, since: Instant) -> Self {
         Self {
             connect: None,
+            ids: None,
             seal: None,
             since,
             place: Some(place),
             is_connected: false,
             sieve: Sieve::new(is_proven),
+            datagrams: Budget::default(),
+            bell: Arc::default(),
         }
     }
 }

@@ -2,7 +2,7 @@
 //! connections want sent, and sees to it that whoever is gone leaves nothing. With nobody there it only
 //! waits for its socket.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -43,6 +43,8 @@ pub(super) struct Keeper {
     server: Server,
     socket: Arc<UdpSocket>,
     lines: HashMap<usize, Line>,
+    /// The slot of each address that is connected.
+    slots: HashMap<SocketAddr, usize>,
     /// Connections so far.
     last: u64,
     orders: mpsc::Receiver<Order>,
@@ -109,6 +111,7 @@ impl Keeper {
             server,
             socket,
             lines: HashMap::new(),
+            slots: HashMap::new(),
             last: 0,
             orders,
             doors: (order, end),
@@ -199,16 +202,18 @@ impl Keeper {
         };
         guest.is_connected = true;
         let (waiting, place) = (guest.sieve.waiting.clone(), guest.place.take());
+        let bell = guest.bell.clone();
         let is_encrypted = guest.seal.is_some();
         self.host.peer_mut(PeerID(slot)).set_timeout(TRIES, SILENCE_MS.0, SILENCE_MS.1);
         self.last += 1;
         let id = LineId { slot, number: self.last };
         let (incoming, heard) = mpsc::unbounded_channel();
         let room = Arc::new(Semaphore::new(ROOM_BYTES as usize));
-        let source = LineSource { incoming: heard, waiting: waiting.clone() };
+        let source = LineSource { incoming: heard, waiting: waiting.clone(), bell };
         let (orders, ended) = self.doors.clone();
         let sink = LineSink { id, orders, ended, room: room.clone() };
         self.lines.insert(slot, Line { id, address, incoming, waiting, room });
+        self.slots.insert(address, slot);
         let address = Some(address.ip().to_canonical());
         let peer = Peer { transport: Transport::Enet, address, is_encrypted };
         let server = self.server.clone();
@@ -231,6 +236,7 @@ impl Keeper {
     /// ENet has forgotten the peer.
     fn gone(&mut self, slot: usize) {
         if let Some(line) = self.lines.remove(&slot) {
+            self.slots.remove(&line.address);
             self.host.socket_mut().forget(&line.address);
         }
     }
@@ -240,13 +246,12 @@ impl Keeper {
         let (broken, replaced) =
             (std::mem::take(&mut door.broken), std::mem::take(&mut door.replaced));
         for (address, error) in broken {
-            if let Some(line) = self.lines.values().find(|line| line.address == address) {
+            let line = self.slots.get(&address).and_then(|slot| self.lines.get(slot));
+            if let Some(line) = line {
                 let _ = line.incoming.send(Heard::Broken(error));
             }
         }
-        for address in replaced {
-            self.drop_all_of(address);
-        }
+        self.drop_all_of(&replaced);
     }
 
     fn sweep(&mut self) {
@@ -255,20 +260,30 @@ impl Keeper {
             return;
         }
         self.swept_at = now;
-        for address in self.host.socket_mut().late(now) {
-            self.drop_all_of(address);
-        }
+        let late = self.host.socket_mut().late(now);
+        self.drop_all_of(&late);
     }
 
-    /// Whatever ENet has of this address.
-    fn drop_all_of(&mut self, address: SocketAddr) {
+    /// Whatever ENet has of these addresses. One walk for all of them: whoever is not connected yet
+    /// has a slot that only ENet knows.
+    fn drop_all_of(&mut self, addresses: &BTreeSet<SocketAddr>) {
+        if addresses.is_empty() {
+            return;
+        }
         let is_there = |state| state != PeerState::Disconnected;
+        let is_meant = |address: Option<SocketAddr>| {
+            address.is_some_and(|address| addresses.contains(&address))
+        };
         let peers = self.host.peers_mut();
         peers
-            .filter(|peer| is_there(peer.state()) && peer.address() == Some(address))
+            .filter(|peer| is_there(peer.state()) && is_meant(peer.address()))
             .for_each(rusty_enet::Peer::reset);
-        self.lines.retain(|_, line| line.address != address);
-        self.host.socket_mut().forget(&address);
+        for address in addresses {
+            if let Some(slot) = self.slots.remove(address) {
+                self.lines.remove(&slot);
+            }
+            self.host.socket_mut().forget(address);
+        }
     }
 
     fn obey(&mut self, order: Order) {

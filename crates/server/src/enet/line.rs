@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use rejoin_wire::close;
 use rejoin_wire::v1::CloseCode;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, mpsc};
 
 use super::sieve::Waiting;
 use crate::transport::{Gone, Heard, Sink, Source};
@@ -45,15 +45,26 @@ impl AsRef<[u8]> for Parcel {
 pub(super) struct LineSource {
     pub(super) incoming: mpsc::UnboundedReceiver<Heard>,
     pub(super) waiting: Arc<Waiting>,
+    /// Rung when control commands came. Their number is added up, so that a flood of them takes no
+    /// room while the reader is made to wait, and all of it is charged when it reads on.
+    pub(super) bell: Arc<Notify>,
 }
 
 impl Source for LineSource {
     async fn next(&mut self) -> Heard {
-        let heard = self.incoming.recv().await.unwrap_or(Heard::Gone);
-        if let Heard::Message(bytes) = &heard {
-            self.waiting.remove(bytes.len());
+        loop {
+            if let Some(bytes) = self.waiting.take_control() {
+                return Heard::Control(bytes);
+            }
+            let heard = tokio::select! {
+                heard = self.incoming.recv() => heard.unwrap_or(Heard::Gone),
+                () = self.bell.notified() => continue,
+            };
+            if let Heard::Message(bytes) = &heard {
+                self.waiting.remove(bytes.len());
+            }
+            return heard;
         }
-        heard
     }
 }
 

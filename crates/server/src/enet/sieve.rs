@@ -16,6 +16,8 @@ use super::window::Window;
 /// while its reader pauses; whoever is waits for ENet to say it again, each time for twice as long.
 const WAITING_BYTES_MAX: usize = 384 << 10;
 const WAITING_FRAMES_MAX: usize = 384;
+/// What a datagram without a message costs at least, as a ping does.
+const CONTROL_BYTES_MIN: usize = 64;
 /// Proofs of a stranger that may be wrong, as they are when a datagram was late.
 const WRONG_PROOFS_MAX: u8 = 8;
 /// Times of our answers to a stranger that are remembered.
@@ -26,6 +28,8 @@ const TIMES_MAX: usize = 8;
 pub(super) struct Waiting {
     bytes: AtomicUsize,
     frames: AtomicUsize,
+    /// Bytes of control commands that were not charged yet.
+    control: AtomicUsize,
 }
 
 impl Waiting {
@@ -37,6 +41,16 @@ impl Waiting {
     pub(super) fn remove(&self, bytes: usize) {
         self.bytes.fetch_sub(bytes, Ordering::AcqRel);
         self.frames.fetch_sub(1, Ordering::AcqRel);
+    }
+
+    /// A datagram came that carries nothing for the reader but must be charged.
+    pub(super) fn add_control(&self, bytes: usize) {
+        self.control.fetch_add(bytes.max(CONTROL_BYTES_MIN), Ordering::AcqRel);
+    }
+
+    /// What is to be charged by now.
+    pub(super) fn take_control(&self) -> Option<usize> {
+        Some(self.control.swap(0, Ordering::AcqRel)).filter(|bytes| *bytes > 0)
     }
 
     fn is_full(&self) -> bool {
@@ -73,6 +87,8 @@ pub(super) struct Look {
     pub(super) bytes: usize,
     /// The peer broke the rules; told once.
     pub(super) broken: Option<DecodeError>,
+    /// There is something in it that has not been delivered yet; its message is charged by itself.
+    pub(super) has_message: bool,
 }
 
 /// What becomes of one command.
@@ -123,6 +139,7 @@ impl Sieve {
     pub(super) fn look(&mut self, datagram: &Datagram<'_>, frame_bytes_max: usize) -> Look {
         let mut look = Look::default();
         for command in datagram.commands() {
+            look.has_message |= self.is_undelivered(&command);
             match self.decide(&command, frame_bytes_max) {
                 Fate::Pass => look.bytes = command.end,
                 Fate::Hold => break,
@@ -165,6 +182,15 @@ impl Sieve {
             _ => return Fate::Break(DecodeError::Malformed { column: 0 }),
         };
         if may { Fate::Pass } else { Fate::Hold }
+    }
+
+    fn is_undelivered(&self, command: &Command) -> bool {
+        match command.kind {
+            Kind::Reliable | Kind::Fragment(_) if command.channel == RELIABLE => {
+                !self.reliable.is_delivered(command.number)
+            }
+            kind => kind.is_message(),
+        }
     }
 
     fn is_in_turn(&mut self, command: &Command) -> bool {

@@ -45,6 +45,11 @@ impl Window {
         self.early.is_empty()
     }
 
+    /// Whether what has this number was delivered before.
+    pub(super) fn is_delivered(&self, number: u16) -> bool {
+        number.wrapping_sub(self.next) >= u16::MAX / 2
+    }
+
     /// Whether a whole message of so many bytes may come in.
     pub(super) fn take(&mut self, number: u16, bytes: usize) -> bool {
         self.take_piece(number, Piece { start: number, count: 1, bytes })

@@ -1,6 +1,7 @@
 //! The keys of another service, from a file or a URL. They are got again after a while, and at once
 //! when a token names one that is not known, but never more often than every so often: a peer that
-//! makes up key ids makes us ask nobody. When they cannot be got, the last ones serve for a day.
+//! makes up key ids makes us ask nobody. Meanwhile the last ones serve, for a day at most: a login whose
+//! key is known never waits for the issuer.
 
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -9,7 +10,7 @@ use std::time::{Duration, Instant};
 use axum::http::Uri;
 use jsonwebtoken::jwk::{AlgorithmParameters, Jwk, JwkSet, PublicKeyUse};
 use jsonwebtoken::{Algorithm, DecodingKey};
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, OwnedMutexGuard};
 
 use super::fetch::{self, Trust};
 
@@ -45,14 +46,17 @@ struct Held {
 }
 
 /// The keys.
-pub(super) struct Keys {
+#[derive(Clone)]
+pub(super) struct Keys(Arc<Inner>);
+
+struct Inner {
     source: Source,
     refresh: Duration,
     /// Between two attempts to get them.
     rest: Duration,
     held: RwLock<Held>,
     /// When it was last tried; whoever has this tries.
-    tried_at: Mutex<Option<Instant>>,
+    tried_at: Arc<Mutex<Option<Instant>>>,
 }
 
 impl Keys {
@@ -61,32 +65,47 @@ impl Keys {
     }
 
     fn with_rest(source: Source, refresh: Duration, rest: Duration) -> Self {
-        Self { source, refresh, rest, held: RwLock::default(), tried_at: Mutex::new(None) }
+        let (held, tried_at) = Default::default();
+        Self(Arc::new(Inner { source, refresh, rest, held, tried_at }))
     }
 
     /// Reads a file at the start, so that a wrong one is told at once.
     pub(super) fn read_file(&self) -> Result<(), String> {
-        let Source::File(path) = &self.source else { return Ok(()) };
-        self.hold(read(path)?);
+        let Source::File(path) = &self.0.source else { return Ok(()) };
+        self.0.hold(read(path)?);
         Ok(())
     }
 
     /// The key that a token names; where it names none, the only one there is.
     pub(super) async fn find(&self, id: Option<&str>) -> Result<Key, &'static str> {
-        let held = self.held();
-        let age = held.got_at.map(|at| at.elapsed());
-        let is_fresh = age.is_some_and(|age| age < self.refresh);
-        if let Some(key) = pick(&held.keys, id).filter(|_| is_fresh) {
+        let held = self.0.held();
+        let age = held.got_at.map(|at| at.elapsed()).filter(|age| *age <= AGE_MAX);
+        if let (Some(key), Some(age)) = (pick(&held.keys, id), age) {
+            if age >= self.0.refresh {
+                self.get_aside();
+            }
             return Ok(key);
         }
-        self.get_again().await;
-        let held = self.held();
+        // All that wait here wait for one attempt, which has a deadline.
+        let tried_at = Arc::clone(&self.0.tried_at).lock_owned().await;
+        self.0.get(tried_at).await;
+        let held = self.0.held();
         if held.got_at.is_none_or(|at| at.elapsed() > AGE_MAX) {
             return Err("the keys of its issuer cannot be had");
         }
         pick(&held.keys, id).ok_or("it is signed with a key that its issuer does not show")
     }
 
+    /// Gets them without anybody waiting, unless somebody does already.
+    fn get_aside(&self) {
+        if let Ok(tried_at) = Arc::clone(&self.0.tried_at).try_lock_owned() {
+            let inner = Arc::clone(&self.0);
+            tokio::spawn(async move { inner.get(tried_at).await });
+        }
+    }
+}
+
+impl Inner {
     fn held(&self) -> Held {
         self.held.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -96,9 +115,8 @@ impl Keys {
         *self.held.write().unwrap_or_else(PoisonError::into_inner) = held;
     }
 
-    /// One at a time, and not too often.
-    async fn get_again(&self) {
-        let mut tried_at = self.tried_at.lock().await;
+    /// One at a time, who has the lock, and not too often.
+    async fn get(&self, mut tried_at: OwnedMutexGuard<Option<Instant>>) {
         if tried_at.is_some_and(|at| at.elapsed() < self.rest) {
             return;
         }

@@ -3,12 +3,15 @@
 use std::io::Write;
 use std::sync::{Arc, Mutex};
 
+use bytes::Bytes;
 use rejoin_core::event::Offence;
-use rejoin_core::id::ZoneId;
+use rejoin_core::id::{PlayerId, ZoneId};
 use tracing_subscriber::fmt::MakeWriter;
 
 use super::*;
+use crate::admission::{Admission as _, LogGate};
 use crate::metrics::Transport;
+use crate::webhook::Webhook;
 
 #[test]
 fn a_flood_of_one_cause_writes_ten_lines_a_second_and_counts_the_rest() {
@@ -94,6 +97,30 @@ fn written(doing: impl FnOnce(&Logbook)) -> Vec<String> {
     });
     let bytes = page.0.lock().expect("no panic").clone();
     String::from_utf8(bytes).expect("text").lines().map(|line| line.trim().to_owned()).collect()
+}
+
+#[test]
+fn lines_of_the_admission_hook_pass_a_gate_too() {
+    let since = std::time::Instant::now();
+    let log = Arc::new(Logbook::new(Clock::start(), Addresses::None));
+    let lines = written(|_| {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        runtime.expect("a runtime").block_on(async {
+            // Nobody listens there.
+            let hook = Webhook::new("http://127.0.0.1:1/admit", None).expect("a good URL");
+            let gate = log.clone();
+            hook.begin(LogGate::new(move || gate.pass(Cause::Admission)));
+            for _ in 0..90 {
+                let refused = hook.admit(PlayerId([0; 16]), Bytes::new()).await;
+                assert_eq!(refused, Err("the game cannot be asked".to_owned()));
+            }
+        });
+    });
+    let about = "the admission hook cannot be asked";
+    let told = lines.iter().filter(|line| line.contains(about)).count() as u64;
+    let most = LINES_BURST + 1 + since.elapsed().as_secs() * LINES_PER_SECOND + LINES_PER_SECOND;
+    assert!((1..=most).contains(&told), "{told} of at most {most}");
+    assert_eq!(told + log.suppressed_total(), 90);
 }
 
 #[test]

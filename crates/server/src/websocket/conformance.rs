@@ -38,7 +38,7 @@ async fn echo(upgrade: WebSocketUpgrade) -> Response {
 #[tokio::test(flavor = "multi_thread")]
 async fn autobahn_finds_no_fault() {
     let Some(autobahn) = std::env::var_os(FOLDER) else {
-        println!("SKIPPED: autobahn: `cargo xtask test` found no Python 2.7 with it, see {FOLDER}");
+        println!("SKIPPED: autobahn: needs Python 2.7, which Debian no longer packages ({FOLDER})");
         return;
     };
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");

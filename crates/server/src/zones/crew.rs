@@ -12,6 +12,7 @@ use rejoin_core::id::{OwnerEpoch, ZoneId};
 use rejoin_core::time::Time;
 use rejoin_core::zone::{ZoneInput, ZoneMachine};
 
+use super::polls::{Polls, WAIT_MAX};
 use super::{Depth, ToThread};
 use crate::clock::Clock;
 use crate::lines::Calls;
@@ -110,12 +111,15 @@ impl Crew {
         }
     }
 
-    /// Waits for a message or an alarm. None: nobody can send any more.
-    pub(super) fn wait(&self, clock: Clock) -> Option<Option<ToThread>> {
-        let first = match self.alarms.first() {
-            Some((at, _)) => self.inbox.recv_timeout(clock.until(*at)),
+    /// Waits for a message or an alarm, or a while. None: nobody can send any more.
+    pub(super) fn wait(&self, clock: Clock, polls: &Polls) -> Option<Option<ToThread>> {
+        let planned = self.alarms.first().map(|(at, _)| clock.until(*at).min(WAIT_MAX));
+        let first = match planned {
+            Some(planned) => self.inbox.recv_timeout(planned),
             None => self.inbox.recv().map_err(|_| RecvTimeoutError::Disconnected),
         };
+        // Without an alarm nothing is due of anybody, and no wait is too long.
+        polls.look(clock.now(), planned.unwrap_or(Duration::MAX));
         match first {
             Ok(message) => Some(Some(message)),
             Err(RecvTimeoutError::Timeout) => Some(self.inbox.try_recv().ok()),
@@ -155,6 +159,11 @@ impl Crew {
         if !std::mem::replace(&mut seat.is_touched, true) {
             self.touched.push_back(zone);
         }
+    }
+
+    /// This thread did not run for so long: no zone calls a member late because of that.
+    pub(super) fn tell_stalled(&mut self, gap: Duration) {
+        self.tell_all(&ZoneInput::Stalled(gap));
     }
 
     /// Every zone submits what it would have saved later.

@@ -15,6 +15,7 @@ use rejoin_core::zone::{ZoneInput, ZoneOutput, ZoneSpec};
 
 use super::beat::Beat;
 use super::crew::{Crew, Running, Seat};
+use super::polls::Polls;
 use super::{Depth, Hung, Surroundings, ToThread, ZoneDoors};
 use crate::ledger::Entry;
 use crate::lines::Calls;
@@ -40,6 +41,7 @@ pub(super) struct Thread {
     pub(super) beat: Arc<Beat>,
     pub(super) hung: Hung,
     pub(super) calls: Arc<Calls>,
+    pub(super) polls: Polls,
 }
 
 impl Thread {
@@ -54,7 +56,8 @@ impl Thread {
     /// Takes what waits and lets each zone hear it. None: the thread ends.
     fn turn(&self, mut crew: Box<Crew>) -> Option<Box<Crew>> {
         self.calls.ring();
-        let mut next = crew.wait(self.around.clock)?;
+        let mut next = crew.wait(self.around.clock, &self.polls)?;
+        self.tell_stalled(&mut crew);
         let mut more = BATCH_MAX;
         let mut is_stopping = false;
         while let Some(message) = next {
@@ -81,8 +84,17 @@ impl Thread {
         crew.ring(self.around.clock.now());
         while let Some((zone, seat)) = crew.next() {
             crew = self.feed(crew, zone, seat)?;
+            self.polls.look(self.around.clock.now(), Duration::ZERO);
+            self.tell_stalled(&mut crew);
         }
         (!is_stopping).then_some(crew)
+    }
+
+    /// If this thread did not run, its zones hear that before anything else.
+    fn tell_stalled(&self, crew: &mut Crew) {
+        if let Some(gap) = self.polls.take_stall() {
+            crew.tell_stalled(gap);
+        }
     }
 
     fn feed(&self, mut crew: Box<Crew>, zone: ZoneId, mut seat: Box<Seat>) -> Option<Box<Crew>> {
@@ -110,6 +122,7 @@ impl Thread {
     fn hear_all(&self, zone: ZoneId, seat: &mut Seat) -> Result<(), Lost> {
         while let Some(input) = seat.next_input() {
             let since = self.around.clock.now();
+            self.polls.look(since, Duration::ZERO);
             let is_wake = matches!(input, ZoneInput::Wake);
             let before =
                 if is_wake { (seat.machine.next_deadline(), seat.ticks()) } else { (None, None) };

@@ -12,6 +12,7 @@ use rejoin_core::id::{OwnerEpoch, SessionId, ZoneId};
 
 use super::beat::Beat;
 use super::crew::{Crew, Running};
+use super::polls::Polls;
 use super::thread::Thread;
 use super::{Hung, Surroundings, ToThread, ZoneDoors};
 
@@ -84,6 +85,7 @@ impl Watch {
             beat: beat.clone(),
             hung: self.hung.clone(),
             calls,
+            polls: Polls::default(),
         };
         let builder = std::thread::Builder::new().name(format!("rejoin-zone-{index}"));
         match builder.spawn(move || thread.run()) {
@@ -109,6 +111,8 @@ impl Watch {
         let Some(stuck) = crew.running.take() else { return };
         crew.calls.ring();
         drop(crew.remove(stuck.zone));
+        // The others on that thread could not read what was sent to them meanwhile.
+        crew.tell_stalled(stuck.budget);
         if !self.hung.one_more() {
             return self.close(index, &crew, &stuck);
         }

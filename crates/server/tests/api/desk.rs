@@ -42,6 +42,18 @@ impl Desk {
     }
 
     pub(crate) async fn with(api: ApiConfig) -> Self {
+        Self::start(api, |builder| builder.directory(DirectoryConfig::default())).await
+    }
+
+    /// With keys, and without a directory.
+    pub(crate) async fn without_directory() -> Self {
+        Self::start(ApiConfig { keys: keys(), ..ApiConfig::default() }, |builder| builder).await
+    }
+
+    pub(crate) async fn start(
+        api: ApiConfig,
+        more: impl FnOnce(ServerBuilder) -> ServerBuilder,
+    ) -> Self {
         let web = WebConfig {
             api: Some(api),
             origins: vec!["https://game.example".to_owned()],
@@ -49,7 +61,7 @@ impl Desk {
         };
         // One connection for each request, all from one address.
         let hub = HubConfig { guard: GuardConfig::open(), ..HubConfig::default() };
-        let builder = ServerBuilder::new().config(hub).directory(DirectoryConfig::default());
+        let builder = more(ServerBuilder::new().config(hub));
         let server = builder.start().expect("the server starts");
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let at = listener.local_addr().expect("it is bound");

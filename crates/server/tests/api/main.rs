@@ -3,6 +3,7 @@
 mod asker;
 mod described;
 mod desk;
+mod outside;
 mod page;
 mod players;
 mod refused;

@@ -24,13 +24,14 @@ async fn every_block_of_the_page_runs() {
     let desk = Desk::with(ApiConfig { keys: keys(), ..ApiConfig::default() }).await;
     let _host = desk.host().await;
     let operator = desk.asker(Role::Operator);
-    let (mut game, mut seat) = (String::new(), String::new());
+    let (mut game, mut seat, mut secret) = (String::new(), String::new(), String::new());
     let blocks = blocks();
     assert!(blocks.len() >= 10, "{}", blocks.len());
     for block in blocks {
         let mut command = Command::new("sh");
         command.args(["-e", "-c", block]).env("AT", format!("http://{}", desk.open.at));
-        command.env("KEY", key_of(Role::Operator)).env("GAME", &game).env("SEAT", &seat);
+        command.env("KEY", key_of(Role::Operator)).env("GAME", &game);
+        command.env("SEAT", &seat).env("SECRET", &secret);
         let output = tokio::task::spawn_blocking(move || command.output()).await;
         let output = output.expect("it ran").expect("there is a shell");
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -53,6 +54,9 @@ async fn every_block_of_the_page_runs() {
         }
         if let Some(id) = answer["seats"][0]["id"].as_str() {
             seat = id.to_owned();
+        }
+        if let Some(text) = answer["secret"].as_str() {
+            secret = text.to_owned();
         }
     }
     desk.server.stop().await;

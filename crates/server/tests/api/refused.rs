@@ -34,7 +34,8 @@ async fn what_cannot_be_read_is_refused_with_its_code() {
         ("GET /v1/games?fleet=a&flet=b", vec![], "", 400, "bad_query"),
         ("GET /v1/games?fleet=a&fleet=b", vec![], "", 400, "bad_query"),
         ("GET /v1/games?fleet=a&limit=x", vec![], "", 400, "bad_query"),
-        ("GET /v1/games?fleet=a&after=x", vec![], "", 400, "invalid"),
+        ("GET /v1/games?fleet=a&cursor=x", vec![], "", 400, "invalid"),
+        ("GET /v1/games?fleet=a&after=x", vec![], "", 400, "bad_query"),
         ("GET /v1/games/xyz", vec![], "", 404, "game_not_found"),
         ("GET /v1/games/%FF", vec![], "", 404, "no_path"),
         ("GET /v1/hosts/0", vec![], "", 404, "host_not_found"),
@@ -51,8 +52,23 @@ async fn what_cannot_be_read_is_refused_with_its_code() {
         assert_eq!(answer.code(status), code, "{line} {body}: {answer:?}");
     }
     let unknown = ops.tell("PUT /v1/fleets/a", &json!({"locations": ["x"], "locatoins": []})).await;
-    let unknown = unknown.problem(400)["detail"].as_str().unwrap_or_default().to_owned();
-    assert!(unknown.contains("unknown field `locatoins`"), "{unknown}");
+    let unknown = unknown.problem(400);
+    assert_eq!(unknown["field"], "locatoins");
+    let detail = unknown["detail"].as_str().unwrap_or_default();
+    assert!(detail.contains("known are: locations, indexed"), "{detail}");
+    for (line, body, field) in [
+        ("POST /v1/games", json!({"fleet": "a", "capacity": "many"}), "capacity"),
+        ("POST /v1/games", json!({"fleet": "a"}), "capacity"),
+        ("POST /v1/games", json!({"fleet": "a", "capacity": 1, "data": "%"}), "data"),
+        ("PUT /v1/queues/a", json!({"destinations": [{"fleet": 1}]}), "destinations[0].fleet"),
+        ("GET /v1/search?fleet=a&limit=x", json!(null), "limit"),
+        ("GET /v1/search?fleet=a&lmit=1", json!(null), "lmit"),
+    ] {
+        let wrong = ops.tell(line, &body).await.problem(400);
+        assert_eq!(wrong["field"], field, "{line} {body}: {wrong}");
+        let detail = wrong["detail"].as_str().unwrap_or_default();
+        assert!(!detail.contains("u32") && !detail.contains("line 1"), "{detail}");
+    }
     let allowed = ops.request("PUT /v1/games", &[], "").await;
     assert!(allowed.head.contains("allow: ") && allowed.head.contains("post"), "{}", allowed.head);
     desk.server.stop().await;
@@ -66,6 +82,8 @@ async fn a_filter_that_cannot_be_read_says_where_and_why() {
     assert_eq!(wrong["code"], "bad_filter");
     assert!(wrong["position"].as_u64().is_some_and(|at| at >= 9), "{wrong}");
     assert!(wrong["expected"].as_str().is_some_and(|text| !text.is_empty()), "{wrong}");
+    let wrong = desk.open.get("/v1/search?fleet=arena&sort=name%20UP").await.problem(400);
+    assert_eq!((&wrong["code"], &wrong["field"]), (&json!("bad_sort"), &json!("sort")));
     let wrong = desk.open.get("/v1/search?fleet=arena&cursor=zz").await;
     assert_eq!(wrong.code(400), "wrong_cursor");
     let wrong = desk.open.get("/v1/search?fleet=arena&limit=101").await.problem(400);
@@ -81,6 +99,13 @@ async fn a_body_that_is_too_large_or_too_slow_is_not_waited_for() {
     let large = format!("{{\"name\": \"{}\"}}", "x".repeat(2 << 20));
     let answer = desk.open.request("POST /v1/games", &[JSON], &large).await;
     assert_eq!(answer.code(413), "body_too_large");
+    // What says how large it is, is not waited for at all.
+    let headers = [JSON, ("content-length", "99999999999")];
+    let announced = desk.open.request("POST /v1/games", &headers, "").await;
+    assert_eq!(announced.code(413), "body_too_large");
+    let packed = [JSON, ("content-encoding", "gzip")];
+    let packed = desk.open.request("POST /v1/games", &packed, "{}").await;
+    assert_eq!(packed.code(415), "wrong_media_type");
     let headers = [JSON, ("content-length", "100")];
     let mut socket = desk.open.send("POST /v1/games", &headers, "").await;
     let mut text = String::new();

@@ -30,7 +30,8 @@ async fn a_game_is_made_once_for_its_key_found_changed_and_ended() {
     let made = ops.tell("POST /v1/games", &body).await;
     let game = text(&made.json(201)["id"]);
     assert!(made.head.contains(&format!("location: /v1/games/{game}")), "{}", made.head);
-    assert_eq!(create(&ops, &body).await["id"], json!(game));
+    let again = ops.tell("POST /v1/games", &body).await;
+    assert_eq!(again.json(200)["id"], json!(game), "it is not new");
     let mut other = body.clone();
     other["capacity"] = json!(3);
     assert_eq!(ops.tell("POST /v1/games", &other).await.code(422), "key_reused");
@@ -48,9 +49,9 @@ async fn a_game_is_made_once_for_its_key_found_changed_and_ended() {
     assert_eq!(ops.delete(&path).await.json(202)["cause"], "asked");
     until("it has ended", async || ops.get(&path).await.json(200)["status"] == "terminated").await;
     let listed = ops.get("/v1/games?fleet=arena&limit=1").await.json(200);
-    assert_eq!((&listed["games"][0]["id"], &listed["next"]), (&json!(game), &json!(game)));
-    let rest = ops.get(&format!("/v1/games?fleet=arena&after={game}")).await.json(200);
-    assert_eq!(rest, json!({"games": [], "next": null}));
+    assert_eq!((&listed["games"][0]["id"], &listed["cursor"]), (&json!(game), &json!(game)));
+    let rest = ops.get(&format!("/v1/games?fleet=arena&cursor={game}")).await.json(200);
+    assert_eq!(rest, json!({"games": [], "cursor": null}));
     desk.server.stop().await;
 }
 
@@ -64,9 +65,11 @@ async fn a_party_is_seated_whole_extends_gives_back_and_comes_in() {
     let seats = format!("/v1/games/{game}/seats");
     let party =
         json!({"players": [{"player": "ann"}, {"player": "bob", "data": "Yg=="}], "key": "p1"});
-    let reserved = ops.tell(&format!("POST {seats}"), &party).await.json(201);
+    let mut reserved = ops.tell(&format!("POST {seats}"), &party).await.json(201);
     assert_eq!(reserved["connect"]["port"], 7777);
-    assert_eq!(ops.tell(&format!("POST {seats}"), &party).await.json(201), reserved);
+    assert!(reserved["secret"].take().is_string(), "it is told once");
+    reserved.as_object_mut().map(|fields| fields.remove("secret"));
+    assert_eq!(ops.tell(&format!("POST {seats}"), &party).await.json(200), reserved);
     let full = json!({"players": [{"player": "cleo"}]});
     let full = ops.tell(&format!("POST {seats}"), &full).await.problem(409);
     assert_eq!((&full["code"], &full["free"]), (&json!("game_full"), &json!(0)));
@@ -77,6 +80,7 @@ async fn a_party_is_seated_whole_extends_gives_back_and_comes_in() {
     let until_ms = |seat: &Value| seat["until_ms"].as_u64().expect("a time");
     assert!(until_ms(&longer) > until_ms(&reserved["seats"][0]));
     assert_eq!(ops.delete(&format!("{seats}/{bob}")).await.json(200)["cause"], "released");
+    assert_eq!(ops.delete(&format!("{seats}/{bob}")).await.status, 204, "it is over");
 
     let claim = |player: &str| json!({"player": player, "session": "7", "stay": 1});
     let path = format!("POST {seats}/{ann}");
@@ -90,6 +94,15 @@ async fn a_party_is_seated_whole_extends_gives_back_and_comes_in() {
     assert_eq!(ops.delete(&format!("{seats}/{ann}")).await.code(409), "seat_taken");
     let all = ops.get(&seats).await.json(200);
     assert_eq!(all["seats"].as_array().map(Vec::len), Some(2));
+    let first = ops.get(&format!("{seats}?limit=1")).await.json(200);
+    assert_eq!(first["seats"][0]["player"], "ann");
+    let cursor = first["cursor"].as_str().expect("there are more");
+    let rest = ops.get(&format!("{seats}?cursor={cursor}")).await.json(200);
+    assert_eq!((&rest["seats"][0]["player"], &rest["cursor"]), (&json!("bob"), &Value::Null));
+    let active = ops.get(&format!("{seats}?status=active&player=ann")).await.json(200);
+    assert_eq!(active["seats"].as_array().map(Vec::len), Some(1));
+    let wrong = ops.get(&format!("{seats}?status=lost")).await.problem(400);
+    assert_eq!(wrong["field"], "status");
     assert_eq!(ops.tell(&format!("{path}/complete"), &stay).await.json(200)["cause"], "left");
     let game = format!("/v1/games/{game}");
     until("the last one left", async || ops.get(&game).await.json(200)["cause"] == "last_left")
@@ -181,7 +194,8 @@ async fn fleets_aliases_and_hosts_are_put_listed_and_drained() {
     let hosts = ops.get("/v1/hosts?alias=live").await.json(200);
     let host = text(&hosts["hosts"][0]["id"]);
     assert_eq!(ops.request(&format!("POST /v1/hosts/{host}/drain"), &[], "").await.status, 204);
-    until("it is gone", async || ops.get(&format!("/v1/hosts/{host}")).await.status == 404).await;
+    let path = format!("/v1/hosts/{host}");
+    until("it has ended", async || ops.get(&path).await.json(200)["state"] == "ended").await;
     for path in ["/v1/aliases/live", "/v1/aliases/old", "/v1/fleets/arena"] {
         assert_eq!(ops.delete(path).await.status, 204, "{path}");
     }

@@ -189,7 +189,7 @@ async fn an_agent_joins_answers_and_hears_without_any_encoding() {
     };
     assert_eq!(refusal, "refused JoinDenied not on the list");
     running.server.send(wrong, "nowhere").await.expect("it is there");
-    assert_eq!(next(&mut wrong_notes).await, "refused UnknownZone ");
+    assert_eq!(next(&mut wrong_notes).await, "refused UnknownKind ");
     running.server.stop().await;
 }
 

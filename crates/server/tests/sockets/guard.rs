@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use futures_util::SinkExt;
 use rejoin_core::budget::{Quota, Rate};
 use rejoin_core::event::{Event, Offence, Step};
 use rejoin_core::guard::GuardConfig;
@@ -98,6 +99,69 @@ async fn who_comes_too_often_waits_and_a_page_counts_as_well() {
     let (status, wait) = dial(&running, None).await.expect("refused");
     assert_eq!(status, 429);
     assert!((1..=2).contains(&wait), "{wait}");
+    running.server.stop().await;
+}
+
+/// Asks for a path; the status and what it is told to wait.
+async fn get(running: &Running, path: &str) -> (u16, Option<u64>) {
+    let mut socket = TcpStream::connect(running.at).await.expect("it listens");
+    let request = format!("GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    socket.write_all(request.as_bytes()).await.expect("open");
+    let mut answer = String::new();
+    socket.read_to_string(&mut answer).await.expect("an answer");
+    let status = answer.split(' ').nth(1).and_then(|status| status.parse().ok());
+    let wait = answer.lines().find_map(|line| line.strip_prefix("retry-after: "));
+    (status.expect("a status"), wait.map(|wait| wait.trim().parse().expect("seconds")))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn requests_of_an_address_are_rationed_whatever_they_ask_for() {
+    let address_requests = Rate { per_second: 1, burst: 5 };
+    let guard = GuardConfig { address_requests, ..GuardConfig::default() };
+    let running = guarded(guard, WebConfig::default()).await;
+    let mut ann = running.member("square").await;
+    let mut statuses = Vec::new();
+    for path in ["/", "/healthz", "/nowhere", "/v1/openapi.json", "/readyz", "/", "/healthz"] {
+        statuses.push(get(&running, path).await);
+    }
+    let (last, refused) = (statuses[6], statuses.iter().filter(|told| told.0 == 429).count());
+    // One was the member's own; a second or two may have passed.
+    assert!((1..=3).contains(&refused), "{statuses:?}");
+    assert_eq!((last.0, last.1.is_some_and(|wait| (1..=2).contains(&wait))), (429, true));
+    // Who is in goes on.
+    assert_eq!(ann.ask(2, "aGk=").await["reply"]["payload"], "aGk=");
+    running.server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_flood_of_websocket_pings_is_slowed_down_and_severed() {
+    let running = guarded(GuardConfig::default(), WebConfig::default()).await;
+    let mut ann = running.member("square").await;
+    let mut events = running.server.events();
+    let mut eve = running.member("elsewhere").await;
+    let flood = async {
+        // As fast as the line takes them; what is not read is not taken.
+        loop {
+            let ping = tokio_tungstenite::tungstenite::Message::Ping(Default::default());
+            if eve.socket.send(ping).await.is_err() {
+                return;
+            }
+        }
+    };
+    tokio::time::timeout(PATIENCE, flood).await.expect("it is let go");
+    let mut steps = Vec::new();
+    while let Ok(Ok(event)) = tokio::time::timeout(Duration::from_secs(1), events.recv()).await {
+        if let Event::GuardStep { step, what, .. } = event {
+            steps.push((step, what));
+        }
+    }
+    let expected = [
+        (Step::Warn, Offence::Bytes),
+        (Step::Throttle, Offence::Bytes),
+        (Step::Sever, Offence::Flooded),
+    ];
+    assert_eq!(steps, expected);
+    assert_eq!(ann.ask(2, "aGk=").await["reply"]["payload"], "aGk=");
     running.server.stop().await;
 }
 

@@ -31,7 +31,7 @@ async fn too_much_is_answered_too_large() {
     // Over a hello's limit before one was said; over any frame's limit after.
     let mut stranger = running.dial().await;
     stranger.hear("challenge").await;
-    stranger.say_text(&"x".repeat(20_000)).await;
+    stranger.say_text(&"x".repeat(30_000)).await;
     assert_eq!(stranger.hear("farewell").await["code"], "CLOSE_CODE_TOO_LARGE");
     let mut ann = running.anonymous().await;
     ann.say_text(&"x".repeat(200_000)).await;

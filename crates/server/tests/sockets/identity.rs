@@ -19,7 +19,15 @@ use crate::client::{Client, Running, builder, hello, start_with, until};
 const PASSWORD: &str = "correct horse";
 
 async fn start(identity: IdentityConfig, guard: GuardConfig) -> Running {
-    let config = HubConfig { guard, returns_per_second: 0, ..HubConfig::default() };
+    start_as(AccountPolicy::Optional, identity, guard).await
+}
+
+async fn start_as(
+    accounts: AccountPolicy,
+    identity: IdentityConfig,
+    guard: GuardConfig,
+) -> Running {
+    let config = HubConfig { accounts, guard, returns_per_second: 0, ..HubConfig::default() };
     start_with(builder().config(config).identity(identity), WebConfig::default()).await
 }
 
@@ -165,9 +173,8 @@ async fn a_guest_is_linked_and_stays_the_same_player() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_lock_is_heard_at_once_and_a_required_account_keeps_guests_out() {
-    let identity =
-        IdentityConfig { accounts: AccountPolicy::Required, ..IdentityConfig::default() };
-    let running = start(identity, GuardConfig::open()).await;
+    let (policy, identity) = (AccountPolicy::Required, IdentityConfig::default());
+    let running = start_as(policy, identity, GuardConfig::open()).await;
     add(&running, "ann").await;
     let stranger = prove(&running, json!({"mint": {}}), &json!({"ticket": 7})).await;
     assert_eq!(stranger.err().expect("refused")["code"], "CLOSE_CODE_IDENTITY_OFF");
@@ -192,20 +199,27 @@ async fn a_token_of_another_service_is_an_account_and_a_bad_one_is_nobody() {
     let jwt = Some(JwtConfig::new("https://id.example", "game", KeySource::File(file)));
     let identity = IdentityConfig { jwt, ..IdentityConfig::default() };
     let running = start(identity, GuardConfig::open()).await;
-    let token = |subject: &str, audience: &str| {
+    let padded = |subject: &str, audience: &str, padding: &str| {
         let part = |value: Value| URL_SAFE_NO_PAD.encode(value.to_string());
         let exp = std::time::SystemTime::UNIX_EPOCH.elapsed().expect("a clock").as_secs() + 60;
-        let claims =
-            json!({"iss": "https://id.example", "aud": audience, "sub": subject, "exp": exp});
+        let claims = json!({"iss": "https://id.example", "aud": audience, "sub": subject,
+                            "exp": exp, "groups": padding});
         let text = format!("{}.{}", part(json!({"alg": "EdDSA", "kid": "k"})), part(claims));
         let signature = URL_SAFE_NO_PAD.encode(key.sign(text.as_bytes()).to_bytes());
         json!({"account": {"token": format!("{text}.{signature}")}})
     };
+    let token = |subject: &str, audience: &str| padded(subject, audience, "");
     let first = prove(&running, anonymous(), &token("ann", "game")).await.expect("let in");
     let again = prove(&running, anonymous(), &token("ann", "game")).await.expect("let in");
     assert_eq!(first.welcome["player"], again.welcome["player"]);
     let other = prove(&running, anonymous(), &token("bob", "game")).await.expect("let in");
     assert_ne!(first.welcome["player"], other.welcome["player"]);
+    // Services put groups and profiles into their tokens.
+    let long = padded("ann", "game", &"g".repeat(5_900));
+    let length = long["account"]["token"].as_str().map_or(0, str::len);
+    assert!((8_000..=8_192).contains(&length), "{length}");
+    let again = prove(&running, anonymous(), &long).await.expect("let in");
+    assert_eq!(first.welcome["player"], again.welcome["player"]);
     for bad in [token("ann", "shop"), json!({"account": {"token": "a.b.c"}})] {
         let refused = prove(&running, anonymous(), &bad).await.err().expect("refused");
         assert_eq!(refused["code"], "CLOSE_CODE_CREDENTIAL");

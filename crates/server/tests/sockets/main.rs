@@ -16,5 +16,6 @@ mod identity;
 mod operator;
 mod resume;
 mod rules;
+mod settings;
 mod streams;
 mod stuck;

@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use bytes::Bytes;
+use rejoin_core::budget::Rate;
 use rejoin_core::event::EndCause;
+use rejoin_core::guard::GuardConfig;
 use rejoin_core::hub::HubConfig;
 use rejoin_server::QueueLimits;
 use rejoin_wire::v1::{CloseCode, client_frame, down, server_frame, up};
@@ -149,7 +151,11 @@ pub(crate) async fn a_greedy_sender_is_slowed_down_and_loses_nothing(
     of: impl Transport,
     in_: Encoding,
 ) {
-    let house = House::start(of, in_, plain()).await;
+    // Where nobody is severed for its speed, whoever is over its burst is paused at once.
+    let guard = GuardConfig { sever_after: Duration::ZERO, ..GuardConfig::default() };
+    let messages = Rate { per_second: 60, burst: 120 };
+    let config = HubConfig { anonymous: true, guard, messages, ..HubConfig::default() };
+    let house = House::start(of, in_, plain().config(config)).await;
     let mut bob = house.member("square").await;
     let since = tokio::time::Instant::now();
     let mut ann = house.member("square").await;

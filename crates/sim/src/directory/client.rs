@@ -311,7 +311,7 @@ impl World {
                 book.capacity = book.capacity.max(capacity);
             }
             1 => change.accepts = Some(self.rng.per_mille(700)),
-            _ => drop(change.properties.insert("color".to_owned(), "blue".to_owned())),
+            _ => drop(change.properties.insert("color".to_owned(), Some("blue".to_owned()))),
         }
         self.ask(Purpose::Whatever, Command::Update { game, change });
     }

@@ -3,10 +3,12 @@
 
 use std::collections::BTreeSet;
 use std::io;
+use std::ops::Deref;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use bytes::Bytes;
 use redb::{
     Database, Durability, ReadableDatabase, ReadableTable, StorageError, Table, TableDefinition,
     WriteTransaction,
@@ -15,6 +17,7 @@ use rejoin_core::id::Revision;
 use rejoin_core::scope::{Opened, ScopeId};
 
 use super::disk::{Disk, Watched};
+use super::folder::FORMAT;
 use super::journal::Mark;
 use super::layer::{Layer, Look, Overlay};
 use super::reading::{self, Known, Reader, as_slices, stretch};
@@ -31,6 +34,8 @@ pub(super) const RAISED: TableDefinition<'_, &[u8], u64> = TableDefinition::new(
 const ABOUT: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("about");
 /// Under which name it tells of the journal.
 const MARK: &str = "journal";
+/// Under which name it tells how many scopes it had when it was closed.
+const TALLY: &str = "scopes";
 
 /// Memory for pages. Scopes are read once, when they are opened; what is written often is small.
 const CACHE_BYTES: usize = 32 << 20;
@@ -67,9 +72,31 @@ impl From<Trouble> for StoreError {
     }
 }
 
+/// The engine's own handle. Closing it writes what it has read, so a damaged page can make it panic then, too: the file
+/// stays as one that was not closed, and the next start refuses it.
+pub(super) struct Handle(Option<Database>);
+
+impl Deref for Handle {
+    type Target = Database;
+
+    fn deref(&self) -> &Database {
+        match &self.0 {
+            Some(database) => database,
+            None => unreachable!("it is taken when it is dropped"),
+        }
+    }
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        let database = self.0.take();
+        let _ = catch_unwind(AssertUnwindSafe(|| drop(database)));
+    }
+}
+
 /// An open engine.
 pub(super) struct Engine {
-    database: Arc<Database>,
+    database: Arc<Handle>,
     sync_failed: Arc<AtomicBool>,
 }
 
@@ -91,10 +118,10 @@ impl Engine {
         }));
         let trouble = |error| judge_error(&sync_failed, error);
         let database = opened.map_err(|_| damaged())?.map_err(|error| trouble(error.into()))?;
-        Ok(Self { database: Arc::new(database), sync_failed })
+        Ok(Self { database: Arc::new(Handle(Some(database))), sync_failed })
     }
 
-    pub(super) fn database(&self) -> &Arc<Database> {
+    pub(super) fn database(&self) -> &Arc<Handle> {
         &self.database
     }
 
@@ -125,6 +152,12 @@ impl Engine {
         })
     }
 
+    /// The format it was written in; none in a new one.
+    pub(super) fn format(&self) -> Result<Option<u32>, Trouble> {
+        let format = self.about("format")?;
+        Ok(format.and_then(|bytes| bytes.first_chunk().copied().map(u32::from_le_bytes)))
+    }
+
     /// What the tree says of the journal; none in a folder that had none.
     pub(super) fn mark(&self) -> Result<Option<Mark>, Trouble> {
         let Some(written) = self.about(MARK)? else { return Ok(None) };
@@ -132,7 +165,25 @@ impl Engine {
         Mark::read(&written).map(Some).ok_or_else(wrong)
     }
 
-    /// Brings layers into the tree, the older one first, and notes so: all of it or nothing.
+    /// Finds out whether a tree that was closed has the scopes that it had then: the engine compares its pages only if
+    /// it was not closed, and a damaged one could hide scopes without a trace.
+    pub(super) fn check_tally(&self, mark: Mark) -> Result<(), Trouble> {
+        let Some(told) = self.about(TALLY)?.filter(|_| mark.is_closed) else { return Ok(()) };
+        let found = self
+            .guard(|database| Ok(reading::tally(&database.begin_read()?.open_table(SCOPES)?)?))?;
+        if told == found {
+            return Ok(());
+        }
+        let count = |tally: &[u8]| tally.first_chunk().copied().map_or(0, u64::from_le_bytes);
+        Err(Trouble::Unreadable(format!(
+            "the data file is damaged where it holds itself together: it had {} scopes, and {} others are found",
+            count(&told),
+            count(&found)
+        )))
+    }
+
+    /// Brings layers into the tree, the older one first, and notes so: all of it or nothing. What the journal holds
+    /// from then on is of today's format.
     pub(super) fn apply(&self, layers: &[&Layer], mark: Option<Mark>) -> Result<(), Trouble> {
         self.write(|writing| {
             let mut rows = writing.open_table(SCOPES)?;
@@ -141,7 +192,13 @@ impl Engine {
                 bring_in(&mut rows, &mut raised, scope, overlay)?;
             }
             if let Some(mark) = mark {
-                writing.open_table(ABOUT)?.insert(MARK, &mark.write()[..])?;
+                writing.open_table(ASIDE)?;
+                let mut about = writing.open_table(ABOUT)?;
+                if mark.is_closed {
+                    about.insert(TALLY, &reading::tally(&rows)?[..])?;
+                }
+                about.insert(MARK, &mark.write()[..])?;
+                about.insert("format", &FORMAT.to_le_bytes()[..])?;
             }
             Ok(())
         })
@@ -198,6 +255,18 @@ impl Engine {
         })
     }
 
+    /// Writes rows of a scope that was set aside when its backup was made, or was damaged then.
+    pub(super) fn put_back_aside(&self, rows: &[(Bytes, Bytes)]) -> Result<(), Trouble> {
+        self.write(|writing| {
+            let mut aside = writing.open_table(ASIDE)?;
+            let number = aside.last()?.map_or(1, |(key, _)| key.value().0 + 1);
+            for (key, value) in rows {
+                aside.insert((number, &key[..]), &value[..])?;
+            }
+            Ok(())
+        })
+    }
+
     /// A row of `from` is written where a row of `onto` is, and not where it belongs.
     #[cfg(feature = "contract")]
     pub(super) fn misplace(&self, from: ScopeId, onto: ScopeId) -> Result<bool, Trouble> {
@@ -246,7 +315,7 @@ impl Engine {
         self.guard(|database| {
             let found = reading::aside(&database.begin_read()?)?;
             let scopes: BTreeSet<ScopeId> =
-                found.into_iter().filter_map(|(scope, ..)| scope).collect();
+                found.into_iter().filter_map(|found| found.scope).collect();
             Ok(scopes.into_iter().collect())
         })
     }

@@ -4,23 +4,23 @@
 
 use std::fmt;
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use super::disk::{Disk, DiskFile, Ground, Part};
 use super::journal;
+use super::lock::{LOCK, lock_to_look_at, take_lock};
 use crate::StoreError;
 
 /// The newest format that this program reads and the one it writes.
-pub const FORMAT: u32 = 2;
+pub const FORMAT: u32 = 3;
 
 const MARKER: &str = "FORMAT";
 const MARKER_UNDER_WAY: &str = "FORMAT.new";
 const DATA: &str = "store.redb";
 const DATA_UNDER_WAY: &str = "store.redb.new";
 const JOURNALS: [&str; 2] = [journal::name(0), journal::name(1)];
-const LOCK: &str = "lock";
 const RESERVE: &str = "reserve";
 /// Where a running server answers `rejoin backup` and `rejoin inspect`.
 pub const CONTROL: &str = "control";
@@ -137,7 +137,7 @@ enum State {
     Ours,
 }
 
-fn system(path: &Path, what: &'static str) -> impl FnOnce(io::Error) -> FolderError {
+pub(super) fn system(path: &Path, what: &'static str) -> impl FnOnce(io::Error) -> FolderError {
     let path = path.to_owned();
     move |error| FolderError::System(path, what, error)
 }
@@ -302,47 +302,15 @@ impl Drop for Folder {
     }
 }
 
-/// The data of a folder for somebody who only looks, and the folder's id.
-pub(super) fn data_to_look_at(path: &Path) -> Result<(File, String), FolderError> {
+/// The data of a folder for somebody who only looks, the lock that is held meanwhile, and the folder's id.
+pub(super) fn data_to_look_at(path: &Path) -> Result<(File, Option<File>, String), FolderError> {
     if look(path)? == State::New {
         return Err(FolderError::Empty(path.to_owned()));
     }
+    let lock = lock_to_look_at(path)?;
     let (_, id) = read_marker(path)?;
     let file = File::open(path.join(DATA)).map_err(system(path, "store.redb cannot be read"))?;
-    Ok((file, id))
-}
-
-fn take_lock(path: &Path) -> Result<File, FolderError> {
-    let mut options = OpenOptions::new();
-    let options = options.read(true).write(true).create(true).truncate(false);
-    let mut lock = options.open(path.join(LOCK)).map_err(system(path, "cannot be written"))?;
-    match lock.try_lock() {
-        Ok(()) => {}
-        Err(TryLockError::WouldBlock) => {
-            let (process, since) = holder(&mut lock);
-            return Err(FolderError::Held(path.to_owned(), process, since));
-        }
-        Err(TryLockError::Error(error)) => return Err(system(path, "cannot be locked")(error)),
-    }
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let note = format!("{} {}\n", std::process::id(), now.as_secs());
-    let written = lock.set_len(0).and_then(|()| lock.seek(SeekFrom::Start(0)));
-    let written = written.and_then(|_| lock.write_all(note.as_bytes()));
-    written.map_err(system(path, "cannot be written"))?;
-    Ok(lock)
-}
-
-/// Who wrote the note in the lock, and how long ago.
-fn holder(lock: &mut File) -> (Option<u32>, Option<Duration>) {
-    let mut note = String::new();
-    if lock.take(100).read_to_string(&mut note).is_err() {
-        return (None, None);
-    }
-    let mut words = note.split_whitespace();
-    let process = words.next().and_then(|word| word.parse().ok());
-    let since = words.next().and_then(|word| word.parse().ok()).map(Duration::from_secs);
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    (process, since.map(|since| now.saturating_sub(since)))
+    Ok((file, lock, id))
 }
 
 /// The folder's format and id, if it is one that we read.
@@ -401,16 +369,39 @@ fn create(
     Ok(id)
 }
 
-/// What is kept is nobody else's to read.
-#[cfg(unix)]
+/// Makes a folder, and the ones it is in, that nobody else may read. Each is known to the disk when this returns:
+/// otherwise a power cut could take a new folder away with all that was synced in it.
 fn make_folder(path: &Path) -> io::Result<()> {
-    use std::os::unix::fs::DirBuilderExt;
-    fs::DirBuilder::new().recursive(true).mode(0o700).create(path)
+    let missing: Vec<&Path> = path
+        .ancestors()
+        .take_while(|path| !path.as_os_str().is_empty() && !path.exists())
+        .collect();
+    let mut builder = fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.recursive(true).create(path)?;
+    missing.into_iter().rev().try_for_each(sync_parent)
 }
 
-#[cfg(not(unix))]
-fn make_folder(path: &Path) -> io::Result<()> {
-    fs::create_dir_all(path)
+/// Has the disk know that there is something of this name.
+///
+/// # Errors
+/// The folder it is in cannot be synced.
+pub fn sync_parent(path: &Path) -> io::Result<()> {
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    sync_folder(parent.unwrap_or(Path::new(".")))
+}
+
+/// Writes the server's key into a folder, for nobody else to read.
+pub(super) fn write_key(path: &Path, key: &[u8]) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut file = options.open(path.join(ENET_KEY))?;
+    file.write_all(key)?;
+    file.sync_all()?;
+    sync_folder(path)
 }
 
 #[cfg(unix)]

@@ -35,17 +35,26 @@ pub(super) struct Mark {
     pub(super) applied: u64,
     /// All there was is in the tree, and nothing has been written since.
     pub(super) is_closed: bool,
+    /// The generation behind it was begun in its file before this was said: a file without it is of an older
+    /// copy, or was emptied.
+    pub(super) is_begun: bool,
     /// The files are at least so long.
     pub(super) lengths: [u64; 2],
 }
 
 /// What is said of a journal that was never written.
-pub(super) const NO_JOURNAL: Mark = Mark { applied: 0, is_closed: true, lengths: [0; 2] };
+pub(super) const NO_JOURNAL: Mark =
+    Mark { applied: 0, is_closed: true, is_begun: false, lengths: [0; 2] };
+
+const IS_CLOSED: u64 = 1;
+const IS_BEGUN: u64 = 2;
 
 impl Mark {
     pub(super) fn write(&self) -> Vec<u8> {
         let mut written = Vec::with_capacity(40);
-        let numbers = [self.applied, u64::from(self.is_closed), self.lengths[0], self.lengths[1]];
+        let mut flags = if self.is_closed { IS_CLOSED } else { 0 };
+        flags |= if self.is_begun { IS_BEGUN } else { 0 };
+        let numbers = [self.applied, flags, self.lengths[0], self.lengths[1]];
         for number in numbers {
             written.extend_from_slice(&number.to_le_bytes());
         }
@@ -62,7 +71,9 @@ impl Mark {
             return None;
         }
         let lengths = [number(16)?, number(24)?];
-        Some(Self { applied: number(0)?, is_closed: number(8)? == 1, lengths })
+        let (applied, flags) = (number(0)?, number(8)?);
+        let (is_closed, is_begun) = (flags & IS_CLOSED != 0, flags & IS_BEGUN != 0);
+        Some(Self { applied, is_closed, is_begun, lengths })
     }
 }
 
@@ -132,8 +143,20 @@ impl Journal {
         self.lengths
     }
 
+    /// The sector behind the last group of this turn.
+    pub(super) fn end_sector(&self) -> u32 {
+        self.at
+    }
+
     fn half(&self) -> usize {
         (self.generation % 2) as usize
+    }
+
+    /// Writes the first group of a turn, which says where the other file ends. Without it a file of an older
+    /// copy could not be told from one in which nothing was written yet.
+    pub(super) fn begin(&mut self, other_end: u32) -> Result<(), Trouble> {
+        self.prepare(&[Record::Begun(other_end)]);
+        self.append()
     }
 
     /// Writes a group down to be appended next.
@@ -166,7 +189,8 @@ impl Journal {
         }
         self.sequence += 1;
         let Self { generation, sequence, at: start, .. } = *self;
-        let spot = Spot { generation, sequence, start };
+        let file = (self.lengths[half] / SECTOR as u64) as u32;
+        let spot = Spot { generation, sequence, start, file };
         sector::pack(self.id, spot, self.pen.bytes(), &mut self.packed);
         let place = u64::from(start) * SECTOR as u64;
         let written = self.files[half].write(place, &self.packed);
@@ -216,31 +240,44 @@ fn failed(half: usize, error: io::Error) -> Trouble {
     }
 }
 
-/// Reads what was acknowledged and is not in the tree. Nothing is written.
-pub(super) fn replay(ground: &dyn Ground, id: Print, mark: Mark) -> Result<Layer, Trouble> {
+/// Reads what was acknowledged and is not in the tree. Nothing is written. `is_former`: it was written in a
+/// format before 3.
+pub(super) fn replay(
+    ground: &dyn Ground,
+    id: Print,
+    mark: Mark,
+    is_former: bool,
+) -> Result<Layer, Trouble> {
     let mut layer = Layer::default();
     if mark.is_closed {
         return Ok(layer);
     }
-    let mut counts = [0; 2];
-    for (turn, count) in counts.iter_mut().enumerate() {
+    let first = ((mark.applied + 1) % 2) as usize;
+    let missing = |why| Err(damaged(first, &Wrong { sector: 0, why }));
+    let mut ends = [0; 2];
+    for turn in 0..2 {
         let generation = mark.applied + 1 + turn as u64;
         let half = (generation % 2) as usize;
         let bytes = read(ground, half, mark.lengths[half])?;
-        let wanted = Wanted { id, applied: mark.applied, generation };
-        let groups = sector::unpack(wanted, &bytes).map_err(|wrong| damaged(half, &wrong))?;
-        *count = groups.len();
-        for group in groups {
+        let wanted = Wanted { id, applied: mark.applied, generation, is_former };
+        let unpacked = sector::unpack(wanted, &bytes).map_err(|wrong| damaged(half, &wrong))?;
+        ends[turn] = unpacked.end;
+        for group in unpacked.groups {
             let wrong = Wrong { sector: 0, why: "a group cannot be read" };
-            record::replay(&group, &mut layer).ok_or_else(|| damaged(half, &wrong))?;
+            let begun = record::replay(&group, &mut layer).ok_or_else(|| damaged(half, &wrong))?;
+            if turn == 1 && begun.is_some_and(|end| end > ends[0]) {
+                return missing(
+                    "it is older than the other half: what was written last is missing",
+                );
+            }
         }
     }
-    if counts[0] == 0 && counts[1] > 0 {
+    match ends {
         // A file's turn ends only when it holds something.
-        let half = ((mark.applied + 1) % 2) as usize;
-        return Err(damaged(half, &Wrong { sector: 0, why: "what was written is missing" }));
+        [0, end] if end > 0 => missing("what was written is missing"),
+        [0, 0] if mark.is_begun => missing("it is older than store.redb, or was emptied"),
+        _ => Ok(layer),
     }
-    Ok(layer)
 }
 
 fn damaged(half: usize, wrong: &Wrong) -> Trouble {
@@ -289,8 +326,8 @@ mod tests {
     }
 
     fn read_all(platter: &Platter, applied: u64) -> Result<Option<u64>, String> {
-        let mark = Mark { applied, is_closed: false, lengths: [0; 2] };
-        match replay(platter, 5, mark) {
+        let mark = Mark { applied, is_closed: false, is_begun: false, lengths: [0; 2] };
+        match replay(platter, 5, mark, false) {
             Ok(layer) => Ok(layer.standing(SCOPE).flatten().map(|(_, revision, _)| revision.0)),
             Err(Trouble::Unreadable(why)) => Err(why),
             Err(other) => panic!("{other:?}"),
@@ -311,7 +348,8 @@ mod tests {
         assert_eq!(read_all(&platter, 9), Ok(None), "both are");
         let told = read_all(&platter, 5).expect_err("it is newer than the tree");
         assert!(told.contains("belongs elsewhere"), "{told}");
-        let told = replay(&platter, 6, Mark { applied: 7, is_closed: false, lengths: [0; 2] });
+        let mark = Mark { applied: 7, is_closed: false, is_begun: false, lengths: [0; 2] };
+        let told = replay(&platter, 6, mark, false);
         assert!(matches!(told, Err(Trouble::Unreadable(_))), "it is another store's");
         journal.turn();
         append(&mut journal, 5, 10).expect("room");
@@ -337,5 +375,72 @@ mod tests {
         assert_eq!(read_all(&platter, 0), Ok(Some(2)));
         append(&mut journal, 3, 100).expect("room");
         assert_eq!(read_all(&platter, 0), Ok(Some(3)));
+    }
+
+    const LONG: Mark =
+        Mark { applied: 7, is_closed: false, is_begun: true, lengths: [SIZE.first; 2] };
+
+    fn replayed(platter: &Platter) -> Result<Option<u64>, String> {
+        match replay(platter, 5, LONG, false) {
+            Ok(layer) => Ok(layer.standing(SCOPE).flatten().map(|(_, revision, _)| revision.0)),
+            Err(Trouble::Unreadable(why)) => Err(why),
+            Err(other) => panic!("{other:?}"),
+        }
+    }
+
+    /// Groups of all sizes in both halves, none of them in the tree; the second half begins at revision 7.
+    fn two_halves(platter: &Platter, mut between: impl FnMut(u64)) -> Journal {
+        let mut journal = Journal::open(platter, 5, SIZE, 8).expect("a disk");
+        journal.begin(0).expect("room");
+        for revision in 1..=9 {
+            if revision == 7 {
+                let end = journal.end_sector();
+                journal.turn();
+                journal.begin(end).expect("room");
+            }
+            append(&mut journal, revision, 700 * revision as usize).expect("room");
+            between(revision);
+        }
+        journal
+    }
+
+    #[test]
+    fn a_half_that_is_cut_off_at_any_length_is_refused() {
+        let platter = Platter::default();
+        let journal = two_halves(&platter, |_| {});
+        assert_eq!(replayed(&platter), Ok(Some(9)));
+        for half in 0..2 {
+            let length = journal.lengths[half];
+            assert!(length > 2 * SIZE.first, "it has grown");
+            for cut in (0..length).step_by(256).chain([length - 1]) {
+                let copy = platter.copy();
+                let file = copy.file(Part::Journal(half)).expect("a file");
+                file.set_len(cut).expect("a disk");
+                let told = replayed(&copy).expect_err("what is behind it is missing");
+                assert!(told.contains(name(half)) && told.contains("cut off"), "{cut}: {told}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_half_of_an_older_copy_is_refused() {
+        let (platter, mut older) = (Platter::default(), Vec::new());
+        let journal = two_halves(&platter, |revision| {
+            if revision < 6 {
+                older.push(platter.copy());
+            }
+        });
+        let (first, second) = (0, 1);
+        assert_eq!(journal.half(), second);
+        for copy in older {
+            // The first half as it was, beside the second one as it is.
+            let put_back = platter.copy();
+            put_back.replace(Part::Journal(first), &copy);
+            let told = replayed(&put_back).expect_err("what was written last is missing");
+            assert!(told.contains("cut off") || told.contains("older than"), "{told}");
+        }
+        // Both of a time before the tree had this generation.
+        let told = replay(&platter, 5, Mark { applied: 9, ..LONG }, false);
+        assert!(matches!(told, Err(Trouble::Unreadable(why)) if why.contains("older than store")));
     }
 }

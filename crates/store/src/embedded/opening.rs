@@ -68,23 +68,29 @@ impl Embedded {
         (id, size): (Print, JournalSize),
     ) -> Result<Self, Trouble> {
         let mark = engine.mark()?.unwrap_or(NO_JOURNAL);
-        let layer = journal::replay(ground.as_ref(), id, mark)?;
+        engine.check_tally(mark)?;
+        let is_former = is_former(&engine)?;
+        let layer = journal::replay(ground.as_ref(), id, mark, is_former)?;
         // Both turns that were read are over, whatever was in them.
         let applied = mark.applied + 2;
         let mut journal = Journal::open(ground.as_ref(), id, size, applied + 1)?;
         let lengths = [size.first; 2];
-        let format = FORMAT.to_le_bytes();
-        if engine.about("format")?.as_deref() != Some(&format) {
-            engine.set_about(&[("format", &format)])?;
-        }
-        engine.apply(&[&layer], Some(Mark { applied, is_closed: false, lengths }))?;
+        let mark = Mark { applied, is_closed: false, is_begun: false, lengths };
+        engine.apply(&[&layer], Some(mark))?;
         journal.clear()?;
+        journal.begin(0)?;
+        engine.apply(&[], Some(Mark { is_begun: true, ..mark }))?;
         let snapshots = Snapshots::default();
         snapshots.sight().database = Some(Arc::clone(engine.database()));
         let engine = Some(Arc::new(engine));
         let (applier, folder, full, poisoned) = (None, None, None, None);
         Ok(Self { engine, journal, snapshots, applier, ground, folder, full, poisoned })
     }
+}
+
+/// Whether what is in the journal was written in a format before 3.
+pub(super) fn is_former(engine: &Engine) -> Result<bool, Trouble> {
+    Ok(engine.format()?.is_some_and(|format| format < 3))
 }
 
 /// Makes a new store in a file.
@@ -97,9 +103,7 @@ fn make(data: File, id: &str) -> Result<(), StoreError> {
 pub(super) fn check_about(path: &Path, engine: &Engine, id: &str) -> Result<(), FolderError> {
     let store = |trouble: Trouble| FolderError::Store(path.to_owned(), trouble.into());
     let broken = |why: &str| Err(FolderError::Broken(path.to_owned(), why.to_owned()));
-    let format = engine.about("format").map_err(store)?;
-    let format = format.and_then(|bytes| bytes.first_chunk().copied().map(u32::from_le_bytes));
-    match format {
+    match engine.format().map_err(store)? {
         Some(format) if format > FORMAT => Err(FolderError::Newer(path.to_owned(), format)),
         None => broken("the file store.redb is not ours"),
         Some(_) if engine.about("id").map_err(store)?.as_deref() != Some(id.as_bytes()) => {

@@ -12,6 +12,7 @@ use super::engine::{ASIDE, RAISED, SCOPES};
 use super::layer::Look;
 use super::row::{self, Head};
 use crate::memory::Standing;
+use crate::print::{self, Print};
 
 /// From `prefix` to the first key that does not begin so.
 pub(super) fn stretch(prefix: &[u8]) -> (Bound<Vec<u8>>, Bound<Vec<u8>>) {
@@ -75,16 +76,44 @@ fn read_scope(
 
 /// All scopes, in order.
 pub(super) fn list(reading: &ReadTransaction) -> Result<BTreeSet<ScopeId>, redb::Error> {
-    let rows = reading.open_table(SCOPES)?;
+    Ok(list_in(&reading.open_table(SCOPES)?)?)
+}
+
+/// How many scopes there are, and a sum over their names.
+pub(super) fn tally(
+    rows: &impl ReadableTable<&'static [u8], &'static [u8]>,
+) -> Result<[u8; 16], StorageError> {
+    let scopes = list_in(rows)?;
+    let prints = scopes.iter().map(|scope| print::of_bytes(&row::scope_bytes(*scope)));
+    let sum = prints.fold(0, Print::wrapping_add);
+    let mut tally = [0; 16];
+    tally[..8].copy_from_slice(&(scopes.len() as u64).to_le_bytes());
+    tally[8..].copy_from_slice(&sum.to_le_bytes());
+    Ok(tally)
+}
+
+fn list_in(
+    rows: &impl ReadableTable<&'static [u8], &'static [u8]>,
+) -> Result<BTreeSet<ScopeId>, StorageError> {
     let mut scopes = BTreeSet::new();
     let mut from = Bound::Unbounded;
     loop {
         let range = (from.as_ref().map(|key: &Vec<u8>| &key[..]), Bound::Unbounded);
         let Some(entry) = rows.range::<&[u8]>(range)?.next() else { return Ok(scopes) };
         let (key, _) = entry?;
-        let Some((scope, _)) = row::split(key.value()) else {
+        let key = key.value();
+        let is_behind = match &from {
+            Bound::Unbounded => true,
+            Bound::Included(from) => key >= &from[..],
+            Bound::Excluded(from) => key > &from[..],
+        };
+        if !is_behind {
+            // A damaged page leads back, and would do so for ever.
+            return Err(StorageError::Corrupted("keys are out of order".to_owned()));
+        }
+        let Some((scope, _)) = row::split(key) else {
             // No scope of ours: what lies behind it may be.
-            from = Bound::Excluded(key.value().to_vec());
+            from = Bound::Excluded(key.to_vec());
             continue;
         };
         scopes.insert(scope);
@@ -146,21 +175,38 @@ impl Reader {
         }
         Ok(look)
     }
+
+    /// The rows of a scope as the tree has them, whatever they are.
+    pub(super) fn raw_rows(&self, scope: ScopeId) -> Result<Vec<(Bytes, Bytes)>, StorageError> {
+        let stretch = stretch(&row::scope_bytes(scope));
+        let rows = self.rows.range::<&[u8]>(as_slices(&stretch))?;
+        rows.map(|entry| {
+            let (key, value) = entry?;
+            Ok((Bytes::copy_from_slice(key.value()), Bytes::copy_from_slice(value.value())))
+        })
+        .collect()
+    }
 }
 
-/// What was set aside: scope, rows and bytes of each.
-pub(super) fn aside(
-    reading: &ReadTransaction,
-) -> Result<Vec<(Option<ScopeId>, u64, u64)>, redb::Error> {
+/// A scope that was set aside, row by row as it was found.
+#[derive(Debug, Default)]
+pub(super) struct AsideRows {
+    /// Which; none when not even that can be read.
+    pub(super) scope: Option<ScopeId>,
+    /// Keys and values as the tree has them.
+    pub(super) rows: Vec<(Bytes, Bytes)>,
+}
+
+/// What was set aside, in that order.
+pub(super) fn aside(reading: &ReadTransaction) -> Result<Vec<AsideRows>, redb::Error> {
     let table = reading.open_table(ASIDE)?;
-    let mut found: BTreeMap<u64, (Option<ScopeId>, u64, u64)> = BTreeMap::new();
+    let mut found: BTreeMap<u64, AsideRows> = BTreeMap::new();
     for entry in table.iter()? {
         let (key, value) = entry?;
         let (number, key) = key.value();
         let slot = found.entry(number).or_default();
-        slot.0 = row::split(key).map(|(scope, _)| scope);
-        slot.1 += 1;
-        slot.2 += value.value().len() as u64;
+        slot.scope = row::split(key).map(|(scope, _)| scope);
+        slot.rows.push((Bytes::copy_from_slice(key), Bytes::copy_from_slice(value.value())));
     }
     Ok(found.into_values().collect())
 }

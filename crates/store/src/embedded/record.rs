@@ -12,6 +12,7 @@ use crate::print::{self, Print};
 
 const BATCH: u8 = 1;
 const RAISED: u8 = 2;
+const BEGUN: u8 = 3;
 const PUT: u8 = 1;
 const DELETE: u8 = 2;
 const DELETE_PREFIX: u8 = 3;
@@ -23,6 +24,8 @@ pub(super) enum Record<'a> {
     Batch(&'a Batch, Print),
     /// A scope has a new owner; where it stands.
     Raised(ScopeId, Standing),
+    /// A file's turn begins, and the other one, which the tree may not have yet, ends at this sector.
+    Begun(u32),
 }
 
 impl Record<'_> {
@@ -31,6 +34,7 @@ impl Record<'_> {
         match self {
             Self::Batch(batch, print) => layer.write(batch, *print),
             Self::Raised(scope, standing) => layer.raise(*scope, *standing),
+            Self::Begun(_) => {}
         }
     }
 }
@@ -53,6 +57,10 @@ impl Pen {
                     for number in [owner.0, revision.0, *last] {
                         self.0.extend_from_slice(&number.to_le_bytes());
                     }
+                }
+                Record::Begun(end) => {
+                    self.0.push(BEGUN);
+                    self.0.extend_from_slice(&end.to_le_bytes());
                 }
             }
         }
@@ -91,8 +99,10 @@ impl Pen {
     }
 }
 
-/// Reads a group into what waits to be applied; none when it is no group.
-pub(super) fn replay(group: &[u8], layer: &mut Layer) -> Option<()> {
+/// Reads a group into what waits to be applied; none when it is no group. Where it begins a file's turn, it says
+/// at which sector the other file ends.
+pub(super) fn replay(group: &[u8], layer: &mut Layer) -> Option<Option<u32>> {
+    let mut begun = None;
     let mut rest = Rest(group);
     let length = rest.small()? as usize;
     rest.0 = rest.0.get(..length)?;
@@ -109,10 +119,11 @@ pub(super) fn replay(group: &[u8], layer: &mut Layer) -> Option<()> {
                     (OwnerEpoch(rest.number()?), Revision(rest.number()?), rest.number()?);
                 layer.raise(scope, standing);
             }
+            BEGUN => begun = Some(rest.small()?),
             _ => return None,
         }
     }
-    Some(())
+    Some(begun)
 }
 
 /// What is left to read.

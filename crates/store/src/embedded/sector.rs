@@ -9,9 +9,11 @@ use crate::print::Print;
 pub(super) const SECTOR: usize = 512;
 /// Where groups begin.
 const PAGE_SECTORS: u32 = 8;
-/// Checksum, generation, sequence, place, start and count.
-const HEAD: usize = 8 + 8 + 8 + 4 + 4 + 4;
+/// Checksum, generation, sequence, place, start, count and the sectors of the file.
+const HEAD: usize = 8 + 8 + 8 + 4 + 4 + 4 + 4;
 const ROOM: usize = SECTOR - HEAD;
+/// Up to format 2 a head did not tell how long the file was.
+const FORMER_HEAD: usize = HEAD - 4;
 
 /// Where a group is written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -22,6 +24,8 @@ pub(super) struct Spot {
     pub(super) sequence: u64,
     /// The group's first sector.
     pub(super) start: u32,
+    /// The sectors that the file had, synced, when the group was written. A shorter file was cut off.
+    pub(super) file: u32,
 }
 
 /// The sectors that a group with so many bytes takes.
@@ -38,7 +42,7 @@ pub(super) fn pack(id: Print, spot: Spot, payload: &[u8], out: &mut Vec<u8>) {
         out.extend_from_slice(&[0; 8]);
         out.extend_from_slice(&spot.generation.to_le_bytes());
         out.extend_from_slice(&spot.sequence.to_le_bytes());
-        for number in [place, spot.start, count] {
+        for number in [place, spot.start, count, spot.file] {
             out.extend_from_slice(&number.to_le_bytes());
         }
         out.extend_from_slice(part);
@@ -84,6 +88,8 @@ pub(super) struct Wanted {
     pub(super) applied: u64,
     /// The one that is read.
     pub(super) generation: u64,
+    /// Its heads do not tell how long the file was.
+    pub(super) is_former: bool,
 }
 
 impl Wanted {
@@ -96,7 +102,8 @@ impl Wanted {
         if check(self.id, &sector[8..]) != number(0) {
             return Found::Damaged;
         }
-        let spot = Spot { generation: number(8), sequence: number(16), start: small(28) };
+        let file = if self.is_former { 0 } else { small(36) };
+        let spot = Spot { generation: number(8), sequence: number(16), start: small(28), file };
         let label = Label { spot, place: small(24), count: small(32) };
         match spot.generation {
             older if older <= self.applied => Found::Unwritten,
@@ -113,13 +120,22 @@ pub(super) struct Wrong {
     pub(super) why: &'static str,
 }
 
-/// Reads the groups of a generation, in order. A last one that was not written whole was never
-/// acknowledged and is left out; anything else that is not as it was written is told.
-pub(super) fn unpack(wanted: Wanted, half: &[u8]) -> Result<Vec<Vec<u8>>, Wrong> {
+/// The groups of a generation, in order, and where the next one would begin.
+#[derive(Debug, Default)]
+pub(super) struct Unpacked {
+    pub(super) groups: Vec<Vec<u8>>,
+    pub(super) end: u32,
+}
+
+/// Reads the groups of a generation. A last one that was not written whole was never acknowledged and is
+/// left out; anything else that is not as it was written is told, and so is a file that was longer once.
+pub(super) fn unpack(wanted: Wanted, half: &[u8]) -> Result<Unpacked, Wrong> {
     let found: Vec<Found> = (0u32..)
         .zip(half.chunks_exact(SECTOR))
         .map(|(place, sector)| wanted.look(sector, place))
         .collect();
+    check_length(&found)?;
+    let head = if wanted.is_former { FORMER_HEAD } else { HEAD };
     let mut groups = Vec::new();
     let (mut at, mut sequence) = (0usize, 0);
     while let Some(Found::Written(label)) = found.get(at) {
@@ -133,12 +149,26 @@ pub(super) fn unpack(wanted: Wanted, half: &[u8]) -> Result<Vec<Vec<u8>>, Wrong>
             break;
         }
         let sectors = half[at * SECTOR..end * SECTOR].chunks_exact(SECTOR);
-        groups.push(sectors.flat_map(|sector| &sector[HEAD..]).copied().collect());
+        groups.push(sectors.flat_map(|sector| &sector[head..]).copied().collect());
         sequence = label.spot.sequence;
         at = end.next_multiple_of(PAGE_SECTORS as usize);
     }
     check_tail(&found, at, sequence)?;
-    Ok(groups)
+    Ok(Unpacked { groups, end: at as u32 })
+}
+
+/// A file grows, and that is synced, before anything is written that tells of it.
+fn check_length(found: &[Found]) -> Result<(), Wrong> {
+    let told = found.iter().filter_map(|found| match found {
+        Found::Written(label) => Some(label.spot.file as usize),
+        Found::Unwritten | Found::Misplaced | Found::Damaged => None,
+    });
+    match told.max() {
+        Some(sectors) if sectors > found.len() => {
+            Err(Wrong { sector: found.len(), why: "the file is cut off there" })
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Behind the last whole group there may be one that was interrupted, what refused tries left, and

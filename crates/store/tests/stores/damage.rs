@@ -188,6 +188,49 @@ fn a_flipped_bit_costs_its_scope_or_the_start_and_never_passes_for_the_truth() {
     assert!(aside >= 20, "{aside}");
 }
 
+/// The engine does not compare its pages after a clean stop, and finds rows by its inner ones.
+#[test]
+fn a_damaged_inner_page_hides_no_scope() {
+    const PAGE: usize = 4_096;
+    const IS_INNER: u8 = 2;
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("data");
+    let mut store = Embedded::open(&path).expect("a new store");
+    let group: Vec<_> =
+        (1..=200).map(|id| batch(session(id), 1, 1, vec![put("self", &"w".repeat(150))])).collect();
+    assert!(store.commit(&group).iter().all(|told| *told == Outcome::Committed));
+    drop(store);
+    let data = path.join("store.redb");
+    let whole = std::fs::read(&data).expect("a file");
+    let inner = (1..whole.len() / PAGE).filter(|page| whole[page * PAGE] == IS_INNER);
+    let inner: Vec<usize> = inner.map(|page| page * PAGE).collect();
+    assert!(!inner.is_empty());
+    let (mut refused, mut harmless) = (0, 0);
+    for at in inner.into_iter().flat_map(|page| (page..page + 300).step_by(7)) {
+        let mut flipped = whole.clone();
+        flipped[at] ^= 1 << (at % 8);
+        std::fs::write(&data, &flipped).expect("written");
+        let Ok(looked) = Snapshots::of_folder(&path) else {
+            refused += 1;
+            continue;
+        };
+        let mut found = 0;
+        let visited = looked.visit(|_| {
+            found += 1;
+            Ok(())
+        });
+        match visited {
+            Ok(_) => {
+                assert!(found >= 200, "{found} at byte {at}");
+                harmless += 1;
+            }
+            Err(_) => refused += 1,
+        }
+    }
+    println!("{refused} refused, {harmless} harmless");
+    assert!(refused > 0 && harmless > 0);
+}
+
 #[test]
 fn a_damaged_scope_is_set_aside_and_its_neighbours_are_served() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -5,11 +5,12 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use rejoin_core::id::{Revision, SessionId};
-use rejoin_core::scope::ScopeId;
+use rejoin_core::id::{PlayerId, Revision, SessionId};
+use rejoin_core::scope::{History, ScopeId};
 use rejoin_store::contract::{a_patient_writer_gets_everything_in, batch, put};
-use rejoin_store::embedded::folder::{FORMAT, Folder, FolderError};
-use rejoin_store::embedded::snapshot::{Snapshots, restore};
+use rejoin_store::embedded::backup::restore;
+use rejoin_store::embedded::folder::{ENET_KEY, FORMAT, Folder, FolderError};
+use rejoin_store::embedded::snapshot::Snapshots;
 use rejoin_store::{Embedded, Outcome, Store};
 
 const SCOPE: ScopeId = ScopeId::Session(SessionId(1));
@@ -174,8 +175,8 @@ fn a_backup_of_a_store_in_use_is_whole_and_restores_to_the_same() {
         store.apply(&batch(scope, 1, 1, vec![put("self", &id.to_string()), put("b", "x")]));
     }
     let mut backup = Vec::new();
-    let (count, damaged) = store.snapshots().back_up(&mut backup).expect("a backup");
-    assert_eq!((count, damaged.len()), (50, 0));
+    let done = store.snapshots().back_up(&mut backup, Some(&from)).expect("a backup");
+    assert_eq!((done.scopes, done.damaged.len(), done.set_aside), (50, 0, 0));
     // What comes later is not in it.
     store.apply(&batch(SCOPE, 1, 2, vec![put("late", "1")]));
     for cut in [0, 15, 16, backup.len() / 2, backup.len() - 1] {
@@ -190,7 +191,8 @@ fn a_backup_of_a_store_in_use_is_whole_and_restores_to_the_same() {
     assert_eq!(restore(&mut std::io::Cursor::new(&backup), &to).expect("restored"), 50);
     let mut again = Embedded::open(&to).expect("ours");
     let opened = again.open_one(SCOPE).expect("it opens");
-    assert_eq!((opened.owner.0, opened.revision, opened.rows.len()), (2, Revision(1), 2));
+    assert_eq!((opened.owner.0, opened.revision, opened.rows.len()), (2, Revision(1), 3));
+    assert_eq!(opened.history(), History::RolledBack, "and says that it was put back");
     assert_eq!(again.apply(&batch(SCOPE, 2, 2, vec![])), Outcome::Committed, "it goes on");
 }
 
@@ -208,5 +210,68 @@ fn looking_at_a_folder_changes_nothing_in_it() {
     assert!(aside.expect("readable").is_empty());
     assert_eq!((seen.len(), seen[0].0, seen[0].1.rows.len()), (1, SCOPE, 1));
     drop(snapshots);
-    assert_eq!(contents(folder.path()), before);
+    let mut after = contents(folder.path());
+    after.insert("lock".to_owned(), before["lock"].clone());
+    assert_eq!(after, before, "but for who held it last");
+}
+
+#[test]
+fn nobody_starts_on_a_folder_that_is_looked_at() {
+    let folder = tempfile::tempdir().expect("a folder");
+    with_one_row(folder.path());
+    let snapshots = Snapshots::of_folder(folder.path()).expect("ours");
+    assert!(refusal(folder.path()).contains("in use by process"));
+    let second = Snapshots::of_folder(folder.path()).expect_err("one at a time").to_string();
+    assert!(second.contains("in use by process"), "{second}");
+    drop(snapshots.clone());
+    assert!(Folder::is_held(folder.path()).expect("ours"), "until the last one is gone");
+    drop(snapshots);
+    let store = Embedded::open(folder.path()).expect("ours");
+    let told = Snapshots::of_folder(folder.path()).expect_err("a server holds it").to_string();
+    assert!(told.contains("in use by process"), "{told}");
+    drop(store);
+}
+
+#[test]
+fn a_store_that_is_closed_leaves_no_engine_open_behind_a_snapshot() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let store = Embedded::open(folder.path()).expect("a new store");
+    let snapshots = store.snapshots();
+    drop(store);
+    // The ninth byte of the engine's file says whether it was closed.
+    let flags = fs::read(folder.path().join("store.redb")).expect("a file")[9];
+    assert_eq!(flags & 2, 0, "recovery would be needed");
+    assert!(snapshots.visit(|_| Ok(())).is_err(), "there is nothing to look at any more");
+}
+
+#[test]
+fn a_backup_has_what_was_set_aside_and_the_servers_key() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (from, to) = (folder.path().join("from"), folder.path().join("to"));
+    let banned = ScopeId::Player(PlayerId([3; 16]));
+    let rotten = ScopeId::Player(PlayerId([4; 16]));
+    let mut store = Embedded::open(&from).expect("a new store");
+    for scope in [SCOPE, banned, rotten] {
+        store.apply(&batch(scope, 1, 1, vec![put("player", "banned")]));
+    }
+    fs::write(from.join(ENET_KEY), [7; 32]).expect("written");
+    // One is found damaged and set aside, the other is damaged when the backup is made.
+    assert_eq!(store.misplace(SCOPE, banned), Ok(true));
+    assert!(store.open_one(banned).is_err());
+    assert!(store.open_one(SCOPE).is_err());
+    store.apply(&batch(SCOPE, 1, 1, vec![put("player", "other")]));
+    assert_eq!(store.misplace(SCOPE, rotten), Ok(true));
+    let mut backup = Vec::new();
+    let done = store.snapshots().back_up(&mut backup, Some(&from)).expect("a backup");
+    let damaged: Vec<ScopeId> = done.damaged.iter().map(|found| found.scope).collect();
+    assert_eq!((damaged, done.set_aside), (vec![SCOPE, rotten], 2));
+    drop(store);
+    restore(&mut std::io::Cursor::new(&backup), &to).expect("restored");
+    assert_eq!(fs::read(to.join(ENET_KEY)).expect("it is there"), [7; 32]);
+    let again = Embedded::open(&to).expect("ours");
+    assert_eq!(again.set_aside(), Ok(vec![SCOPE, banned, rotten]));
+    let mut newer = backup.clone();
+    newer[14] = b'3';
+    let told = restore(&mut std::io::Cursor::new(&newer), &folder.path().join("new"));
+    assert!(told.expect_err("it is refused").to_string().contains("newer rejoin"));
 }

@@ -90,7 +90,7 @@ fn every_flipped_sector_of_the_journal_is_refused_or_harmless() {
     let mut store = platter.store().expect("a new store");
     let mut told = Told::default();
     // Enough for a turn or two, so that one half holds what is in the tree already.
-    assert!(told.write(&mut store, 1, 12));
+    assert!(told.write(&mut store, 1, 11));
     let halves = [Part::Journal(0), Part::Journal(1)];
     let (mut refused, mut harmless) = ([0, 0], [0, 0]);
     for half in halves {
@@ -390,4 +390,79 @@ fn commits_go_on_while_a_half_is_brought_into_the_tree() {
             assert_eq!(value.len(), 120_000 + revision as usize);
         }
     }
+}
+
+fn copy(from: &Path, to: &Path, names: &[&str]) {
+    fs::create_dir_all(to).expect("a folder");
+    for name in names {
+        fs::copy(from.join(name), to.join(name)).expect("copied");
+    }
+}
+
+/// As after a kill: the files of a folder that is in use.
+const IN_USE: [&str; 4] = ["FORMAT", "store.redb", "journal.0", "journal.1"];
+
+#[test]
+fn journals_of_an_earlier_run_are_refused() {
+    let base = tempfile::tempdir().expect("a folder");
+    let (data, older, killed) =
+        (base.path().join("data"), base.path().join("older"), base.path().join("killed"));
+    let mut told = Told::default();
+    let mut store = Embedded::open(&data).expect("a new store");
+    assert!(told.write(&mut store, 1, 10));
+    copy(&data, &older, &IN_USE);
+    drop(store);
+    let mut store = Embedded::open(&data).expect("ours");
+    for id in 1..=5 {
+        store.open_one(session(id)).expect("it opens");
+    }
+    assert!(told.write(&mut store, 2, 10));
+    copy(&data, &killed, &IN_USE);
+    copy(&older, &killed, &["journal.0", "journal.1"]);
+    let refused =
+        Embedded::open(&killed).expect_err("what was acknowledged is missing").to_string();
+    assert!(refused.contains("journal.") && refused.contains("older than store.redb"), "{refused}");
+    copy(&data, &killed, &IN_USE);
+    told.check(&mut Embedded::open(&killed).expect("as it was"), "whole");
+}
+
+/// Both files hold something that the tree has not: a kill right behind the turn of the halves.
+#[test]
+fn a_journal_that_is_cut_off_in_either_file_is_refused() {
+    let base = tempfile::tempdir().expect("a folder");
+    let (data, killed) = (base.path().join("data"), base.path().join("killed"));
+    let mut store = Embedded::open(&data).expect("a new store");
+    copy(&data, &killed, &IN_USE);
+    let large = "x".repeat(1 << 20);
+    for revision in 1..=18 {
+        let batch = batch(session(1), 1, revision, vec![put("self", &large)]);
+        assert_eq!(store.commit(&[batch]), [Outcome::Committed]);
+    }
+    // The tree as it was at first: what was brought into it since is still in the journal.
+    copy(&data, &killed, &["journal.0", "journal.1"]);
+    let revision = |path: &Path| {
+        let mut found = Revision(0);
+        Snapshots::of_folder(path)?
+            .visit(|shown| {
+                found = shown.expect("whole").1.revision;
+                Ok(())
+            })
+            .expect("readable");
+        Ok::<_, rejoin_store::embedded::folder::FolderError>(found)
+    };
+    assert_eq!(revision(&killed).expect("whole"), Revision(18));
+    let mut cuts = 0;
+    for name in ["journal.0", "journal.1"] {
+        let length = fs::metadata(killed.join(name)).expect("a file").len();
+        for cut in [1_000, 65_536, length / 3, length - 65_536, length - 1] {
+            copy(&data, &killed, &[name]);
+            let file = fs::OpenOptions::new().write(true).open(killed.join(name)).expect("a file");
+            file.set_len(cut).expect("cut off");
+            let told = revision(&killed).expect_err("what is behind it is missing").to_string();
+            assert!(told.contains(name) && told.contains("cut off"), "{cut} of {length}: {told}");
+            cuts += 1;
+        }
+        copy(&data, &killed, &[name]);
+    }
+    assert_eq!(cuts, 10);
 }

@@ -7,6 +7,10 @@ const NO_PEER: u16 = 0xfff;
 /// The time stands in the head.
 const HAS_TIME: u16 = 0x8000;
 const IS_COMPRESSED: u16 = 0x4000;
+/// The sender's number here, and which of that number's users it is.
+const IDS: u16 = 0x3fff;
+/// The answer to a connect, which gives the peer its number.
+const VERIFY_CONNECT: u8 = 3;
 const KIND_BITS: u8 = 0x0f;
 /// The bytes of each command, without the data of those that carry some.
 const COMMAND_BYTES: [usize; 13] = [0, 8, 48, 44, 8, 4, 6, 8, 24, 8, 12, 16, 24];
@@ -103,6 +107,21 @@ impl<'a> Datagram<'a> {
         let body_at = if sent_time.is_some() { 4 } else { 2 };
         let is_from_stranger = flags & NO_PEER == NO_PEER;
         Some(Self { bytes, is_from_stranger, sent_time, body_at })
+    }
+
+    /// The sender's number and session, as the head says them.
+    #[must_use]
+    pub fn ids(&self) -> u16 {
+        u16_at(self.bytes, 0).unwrap_or(NO_PEER) & IDS
+    }
+
+    /// The number and session that the receiver is given by this, if it is.
+    #[must_use]
+    pub fn given_ids(&self) -> Option<u16> {
+        let is_answer = |found: &Command| self.bytes[found.at] & KIND_BITS == VERIFY_CONNECT;
+        let at = self.commands().find(is_answer)?.at;
+        let (number, session) = (u16_at(self.bytes, at + 4)?, *self.bytes.get(at + 7)?);
+        Some((number & NO_PEER) | (u16::from(session & 3) << 12))
     }
 
     /// The commands, one after the other. What ENet would stop at ends them here as well.
@@ -206,6 +225,20 @@ mod tests {
     }
 
     #[test]
+    fn an_answer_to_a_connect_gives_the_ids_that_the_peer_shows_from_then_on() {
+        let mut bytes = vec![0x80, 0x05, 0x12, 0x34];
+        bytes.extend([0x01, 0xff, 0, 1, 0, 1, 0xab, 0xcd]);
+        // For number 0x123 here; the sender's session is 1, the receiver's 2.
+        bytes.extend([0x83, 0xff, 0, 1, 0x01, 0x23, 1, 2]);
+        bytes.extend([0; 36]);
+        let given = Datagram::read(&bytes).and_then(|found| found.given_ids());
+        assert_eq!(given, Some(0x2123));
+        let shown = Datagram::read(&[0xa1, 0x23, 0, 0, 0x85, 0xff, 0, 2]).map(|found| found.ids());
+        assert_eq!(shown, given);
+        assert_eq!(Datagram::read(&bytes[..12]).and_then(|found| found.given_ids()), None);
+    }
+
+    #[test]
     fn any_bytes_are_looked_into_without_harm() {
         let mut seed = 7_u32;
         for len in 0..200 {
@@ -217,6 +250,7 @@ mod tests {
                     })
                     .collect();
                 if let Some(datagram) = Datagram::read(&bytes) {
+                    let _ = (datagram.ids(), datagram.given_ids());
                     let last = datagram.commands().last();
                     assert!(last.is_none_or(|last| last.at < bytes.len()));
                 }

@@ -37,7 +37,7 @@ pub struct Hello {
     /// What this client can do beyond version 1; the server answers with the subset it takes.
     #[prost(string, repeated, tag = "5")]
     pub capabilities: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
-    /// For the game's admission rule; at most 1,024 bytes.
+    /// For the game's admission rule; at most 10,240 bytes.
     #[prost(bytes = "bytes", tag = "6")]
     pub admission: ::prost::bytes::Bytes,
     #[prost(oneof = "hello::Purpose", tags = "3, 4")]
@@ -752,6 +752,7 @@ pub enum RefusalCode {
     SeatTaken = 17,
     GameOver = 18,
     SeatsUnavailable = 19,
+    UnknownKind = 20,
 }
 impl RefusalCode {
     /// String value of the enum field names used in the ProtoBuf definition.
@@ -780,6 +781,7 @@ impl RefusalCode {
             Self::SeatTaken => "REFUSAL_CODE_SEAT_TAKEN",
             Self::GameOver => "REFUSAL_CODE_GAME_OVER",
             Self::SeatsUnavailable => "REFUSAL_CODE_SEATS_UNAVAILABLE",
+            Self::UnknownKind => "REFUSAL_CODE_UNKNOWN_KIND",
         }
     }
     /// Creates an enum from field names used in the ProtoBuf definition.
@@ -805,6 +807,7 @@ impl RefusalCode {
             "REFUSAL_CODE_SEAT_TAKEN" => Some(Self::SeatTaken),
             "REFUSAL_CODE_GAME_OVER" => Some(Self::GameOver),
             "REFUSAL_CODE_SEATS_UNAVAILABLE" => Some(Self::SeatsUnavailable),
+            "REFUSAL_CODE_UNKNOWN_KIND" => Some(Self::UnknownKind),
             _ => None,
         }
     }

@@ -3667,6 +3667,7 @@ impl serde::Serialize for RefusalCode {
             Self::SeatTaken => "REFUSAL_CODE_SEAT_TAKEN",
             Self::GameOver => "REFUSAL_CODE_GAME_OVER",
             Self::SeatsUnavailable => "REFUSAL_CODE_SEATS_UNAVAILABLE",
+            Self::UnknownKind => "REFUSAL_CODE_UNKNOWN_KIND",
         };
         serializer.serialize_str(variant)
     }
@@ -3698,6 +3699,7 @@ impl<'de> serde::Deserialize<'de> for RefusalCode {
             "REFUSAL_CODE_SEAT_TAKEN",
             "REFUSAL_CODE_GAME_OVER",
             "REFUSAL_CODE_SEATS_UNAVAILABLE",
+            "REFUSAL_CODE_UNKNOWN_KIND",
         ];
 
         struct GeneratedVisitor;
@@ -3758,6 +3760,7 @@ impl<'de> serde::Deserialize<'de> for RefusalCode {
                     "REFUSAL_CODE_SEAT_TAKEN" => Ok(RefusalCode::SeatTaken),
                     "REFUSAL_CODE_GAME_OVER" => Ok(RefusalCode::GameOver),
                     "REFUSAL_CODE_SEATS_UNAVAILABLE" => Ok(RefusalCode::SeatsUnavailable),
+                    "REFUSAL_CODE_UNKNOWN_KIND" => Ok(RefusalCode::UnknownKind),
                     _ => Ok(RefusalCode::default()),
                 }
             }

@@ -158,6 +158,8 @@ fn downs() -> impl Iterator<Item = (&'static str, u64, down::Body)> {
         text: "8 of 8 are here.".into(),
         leg: 5,
     };
+    let unknown_kind =
+        Refused { to: 7, code: RefusalCode::UnknownKind.into(), ..Refused::default() };
     let joined = Joined {
         leg: 4,
         zone: Some(zone()),
@@ -186,6 +188,7 @@ fn downs() -> impl Iterator<Item = (&'static str, u64, down::Body)> {
         ("down_reply", 5, down::Body::Reply(Reply { to: 2, payload: bytes(b"ok") })),
         ("down_reply_empty", 6, down::Body::Reply(Reply { to: 2, payload: Bytes::new() })),
         ("down_refused", 7, down::Body::Refused(refused)),
+        ("down_refused_unknown_kind", 14, down::Body::Refused(unknown_kind)),
         ("down_call", 8, down::Body::Call(call)),
         ("down_joined", 9, down::Body::Joined(joined)),
         (

@@ -120,7 +120,7 @@ fn client_frames() -> Vec<(&'static str, Client, &'static str)> {
         ),
         (
             "admission_too_long",
-            Client::Hello(Hello { admission: zeroes(1_025), ..anonymous() }),
+            Client::Hello(Hello { admission: zeroes(10_241), ..anonymous() }),
             "too_large",
         ),
         (

@@ -10,7 +10,7 @@ use hyper::header::HeaderValue;
 use hyper::{Method, Response};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::time::{Instant, sleep, timeout};
 
 use super::error::SessionError;
@@ -36,12 +36,22 @@ pub(super) struct Desk {
 }
 
 /// A problem, as far as it is needed here.
-#[derive(Deserialize)]
+#[derive(Deserialize, Default)]
 struct Problem {
     #[serde(default)]
     code: String,
     #[serde(default)]
     detail: String,
+    /// With `already_seated`: the seat that the player has.
+    #[serde(default)]
+    seat: Option<String>,
+}
+
+/// A seat that was reserved.
+pub(super) struct Seat {
+    pub id: String,
+    /// What gives it back; none where somebody else reserved it for this player.
+    pub secret: Option<HeaderValue>,
 }
 
 impl Desk {
@@ -62,6 +72,46 @@ impl Desk {
             return serde_json::from_slice(&answer).map_err(wrong);
         }
         Err(refused(status, &answer))
+    }
+
+    /// Reserves a seat of a Game for a player. One that has a seat there already is given that.
+    pub(super) async fn reserve(&self, game: &str, player: &str) -> Result<Seat, SessionError> {
+        let path = format!("/games/{}/seats", escaped(game));
+        let wish = json!({"players": [{"player": player}]});
+        let asked = async { self.whole(self.send(Method::POST, &path, Some(&wish)).await?).await };
+        let asked = timeout(self.patience, asked).await;
+        let (status, answer) = asked.map_err(|_| SessionError::Late("an answer"))??;
+        if (200..300).contains(&status) {
+            let answer: Value = serde_json::from_slice(&answer).unwrap_or_default();
+            let secret = answer["secret"].as_str().and_then(|text| {
+                let mut secret = HeaderValue::from_str(text).ok()?;
+                secret.set_sensitive(true);
+                Some(secret)
+            });
+            let id = answer["seats"][0]["id"].as_str().unwrap_or_default().to_owned();
+            return Ok(Seat { id, secret });
+        }
+        let problem = serde_json::from_slice::<Problem>(&answer);
+        match problem.ok().filter(|problem| problem.code == "already_seated") {
+            Some(Problem { seat: Some(id), .. }) => Ok(Seat { id, secret: None }),
+            _ => Err(refused(status, &answer)),
+        }
+    }
+
+    /// Gives a seat back.
+    pub(super) async fn release(
+        &self,
+        path: &str,
+        secret: &HeaderValue,
+    ) -> Result<(), SessionError> {
+        let (key, secret) = (self.key.as_ref(), Some(secret));
+        let asked = async {
+            let asked = self.endpoint.ask_showing(Method::DELETE, path, key, secret, None).await;
+            self.whole(asked.map_err(|error| self.away(&error))?).await
+        };
+        let asked = timeout(self.patience, asked).await;
+        let (status, answer) = asked.map_err(|_| SessionError::Late("an answer"))??;
+        if (200..300).contains(&status) { Ok(()) } else { Err(refused(status, &answer)) }
     }
 
     /// Opens a stream of events.
@@ -104,8 +154,7 @@ impl Desk {
 /// The problem in an answer.
 fn refused(status: u16, answer: &[u8]) -> SessionError {
     let problem = serde_json::from_slice(answer);
-    let Problem { code, detail } =
-        problem.unwrap_or(Problem { code: String::new(), detail: String::new() });
+    let Problem { code, detail, .. } = problem.unwrap_or_default();
     SessionError::Refused { code, status, detail }
 }
 

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use tokio::sync::broadcast;
 use tokio::time::{timeout, timeout_at};
 
-use super::asking::{Desk, escaped};
+use super::asking::{Desk, Seat, escaped};
 use super::error::SessionError;
 use super::shape::{Configuration, Game, NewGame, Page, Placed, Placement, Query};
 use super::stay::{Reserved, Stay, left, seated, welcomed};
@@ -182,11 +182,8 @@ async fn take_seat(
     game: &Game,
     id: &str,
 ) -> Result<String, SessionError> {
-    let path = format!("/games/{}/seats", escaped(&game.id));
-    let wish = json!({"players": [{"player": id}]});
-    let answer: Value = desk.ask(Method::POST, &path, Some(&wish)).await?;
-    let seat = answer["seats"][0]["id"].as_str().unwrap_or_default().to_owned();
-    let reserved = Reserved::new(desk, &game.id, &seat);
+    let Seat { id: seat, secret } = desk.reserve(&game.id, id).await?;
+    let reserved = Reserved::new(desk, &game.id, &seat, secret);
     match go_in(desk, player, game, &seat).await {
         Ok(()) => {
             reserved.keep();

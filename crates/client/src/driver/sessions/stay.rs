@@ -3,8 +3,7 @@
 
 use std::time::Duration;
 
-use hyper::Method;
-use serde_json::Value;
+use hyper::header::HeaderValue;
 
 use super::asking::Desk;
 use super::error::SessionError;
@@ -34,36 +33,38 @@ const RELEASE_EVERY: Duration = Duration::from_millis(500);
 pub(super) struct Reserved {
     desk: Desk,
     path: String,
-    is_kept: bool,
+    /// None: it is somebody else's to give back.
+    secret: Option<HeaderValue>,
 }
 
 impl Reserved {
-    pub(super) fn new(desk: &Desk, game: &str, seat: &str) -> Self {
+    pub(super) fn new(desk: &Desk, game: &str, seat: &str, secret: Option<HeaderValue>) -> Self {
         let path = format!("/games/{game}/seats/{seat}");
-        Self { desk: desk.clone(), path, is_kept: false }
+        Self { desk: desk.clone(), path, secret }
     }
 
     pub(super) fn keep(mut self) {
-        self.is_kept = true;
+        self.secret = None;
     }
 
     /// Gives it back now, so that whoever hears of the failure finds it free.
     pub(super) async fn release(mut self) {
-        self.is_kept = release(&self.desk, &self.path).await;
+        let Some(secret) = self.secret.clone() else { return };
+        if release(&self.desk, &self.path, &secret).await {
+            self.secret = None;
+        }
     }
 }
 
 impl Drop for Reserved {
     fn drop(&mut self) {
-        if self.is_kept {
-            return;
-        }
+        let Some(secret) = self.secret.take() else { return };
         let (desk, path) = (self.desk.clone(), std::mem::take(&mut self.path));
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             runtime.spawn(async move {
                 // A join that was under way may still hold it for a moment.
                 for _ in 0..RELEASES {
-                    if release(&desk, &path).await {
+                    if release(&desk, &path, &secret).await {
                         return;
                     }
                     tokio::time::sleep(RELEASE_EVERY).await;
@@ -74,9 +75,9 @@ impl Drop for Reserved {
 }
 
 /// Whether it is not reserved any more.
-async fn release(desk: &Desk, path: &str) -> bool {
-    match desk.ask::<Value>(Method::DELETE, path, None).await {
-        Ok(_) => true,
+async fn release(desk: &Desk, path: &str, secret: &HeaderValue) -> bool {
+    match desk.release(path, secret).await {
+        Ok(()) => true,
         Err(SessionError::Refused { code, .. }) => code != "seat_taken",
         Err(_) => false,
     }

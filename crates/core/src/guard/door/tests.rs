@@ -67,6 +67,42 @@ fn a_barred_address_waits_and_its_neighbours_do_not() {
 }
 
 #[test]
+fn a_site_of_ipv6_has_sixteen_times_the_places_of_an_address_and_no_more() {
+    let mut door = door(GuardConfig { address_connections_max: 2, ..GuardConfig::open() });
+    let host = |network: u128| Some(Origin::v6((0x2001_0db8_0001_0000 | network) << 64));
+    let let_in = (0..1_000).filter(|network| door.admit(Time::ZERO, host(*network)).is_ok());
+    assert_eq!(let_in.count(), 32);
+    // A thousand networks that were refused left nothing behind.
+    assert!(door.addresses.len() <= 32 + 16 + 1, "{}", door.addresses.len());
+    let elsewhere = Some(Origin::v6(0x2001_0db8_0002_0000 << 64));
+    assert!(door.admit(Time::ZERO, elsewhere).is_ok(), "another site");
+}
+
+#[test]
+fn the_record_that_strangers_share_is_never_barred() {
+    let mut door = door(GuardConfig { addresses_max: 1, ..GuardConfig::open() });
+    let _ann = door.admit(Time::ZERO, ANN).expect("room");
+    // No place is left in the table: bob and everybody new share a record.
+    door.bar(Time::ZERO, Origin::v4(2), Duration::from_secs(60));
+    assert!(door.admit(Time::ZERO, BOB).is_ok());
+    assert!(door.admit(Time::ZERO, Some(Origin::v4(3))).is_ok());
+    door.bar(Time::ZERO, Origin::v4(1), Duration::from_secs(60));
+    assert_eq!(what(door.admit(Time::ZERO, ANN)), Offence::Violations);
+}
+
+#[test]
+fn an_address_may_ask_so_much_over_http() {
+    let address_requests = Rate { per_second: 10, burst: 3 };
+    let mut door = door(GuardConfig { address_requests, ..GuardConfig::open() });
+    let (ann, bob) = (Origin::v4(1), Origin::v4(2));
+    assert!((0..3).all(|_| door.request(Time::ZERO, ann).is_ok()));
+    let refused = door.request(Time::ZERO, ann).expect_err("the fourth at once");
+    assert_eq!((refused.what, refused.wait), (Offence::Requests, Duration::from_millis(100)));
+    assert!(door.request(Time::ZERO, bob).is_ok());
+    assert!(door.request(Time::from_millis(100), ann).is_ok());
+}
+
+#[test]
 fn a_million_addresses_leave_no_trace_and_push_nobody_out() {
     let mut door = door(GuardConfig { addresses_max: 1_000, ..GuardConfig::default() });
     let ann = door.admit(Time::ZERO, ANN).expect("room");

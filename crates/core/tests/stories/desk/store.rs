@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use rejoin_core::id::{OwnerEpoch, Revision};
-use rejoin_core::scope::{Batch, Change, Opened, ScopeId};
+use rejoin_core::scope::{Batch, Change, Opened, RESTORED, ScopeId};
 use rejoin_core::wire::Bytes;
 
 #[derive(Clone, Default)]
@@ -12,6 +12,16 @@ struct Scope {
     owner: OwnerEpoch,
     revision: Revision,
     rows: BTreeMap<Bytes, Bytes>,
+}
+
+/// What was submitted of one scope.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Tally {
+    pub batches: usize,
+    pub rows: usize,
+    pub bytes: usize,
+    /// Batches at the store at a time, at the most.
+    pub under_way: usize,
 }
 
 #[derive(Default)]
@@ -28,9 +38,36 @@ pub struct Store {
     held: Option<fn(&ScopeId) -> bool>,
     /// What was committed, in order, for stories about crashes.
     pub journal: Vec<ScopeId>,
+    tallies: BTreeMap<ScopeId, Tally>,
 }
 
+/// A copy of everything that is committed.
+#[derive(Clone)]
+pub struct Backup(BTreeMap<ScopeId, Scope>);
+
 impl Store {
+    /// Copies everything that is committed.
+    pub fn backup(&self) -> Backup {
+        Backup(self.scopes.clone())
+    }
+
+    /// Puts a copy back, as if nothing had been committed since; with the rows that a restored backup has.
+    pub fn restore(&mut self, backup: &Backup) {
+        self.copy_back(backup);
+        for (id, scope) in &mut self.scopes {
+            if matches!(id, ScopeId::Hub | ScopeId::Session(_)) {
+                scope.rows.insert(Bytes::from_static(RESTORED), Bytes::new());
+            }
+        }
+    }
+
+    /// Puts a copy back without a word, as somebody does who copies folders.
+    pub fn copy_back(&mut self, backup: &Backup) {
+        self.pending.clear();
+        self.graves.clear();
+        self.scopes = backup.0.clone();
+    }
+
     /// Opens a scope for a new owner.
     pub fn open(&mut self, id: ScopeId) -> Opened {
         let buried = self.graves.get(&id).copied().unwrap_or_default();
@@ -52,7 +89,25 @@ impl Store {
     }
 
     pub fn submit(&mut self, batch: Batch) {
+        let tally = self.tallies.entry(batch.scope).or_default();
+        tally.batches += 1;
+        tally.rows += batch.changes.len();
+        tally.bytes += batch.changes.iter().map(Change::bytes).sum::<usize>();
+        let under_way = self.pending.iter().filter(|other| other.scope == batch.scope).count() + 1;
+        tally.under_way = tally.under_way.max(under_way);
+        // What bounds the store's queue in the server: see `LedgerDoor` there.
+        let most = match batch.scope {
+            ScopeId::Zone(_) => 2,
+            ScopeId::Player(_) => usize::MAX,
+            _ => 1,
+        };
+        assert!(under_way <= most, "{under_way} batches of {:?} under way", batch.scope);
         self.pending.push_back(batch);
+    }
+
+    /// What was submitted of a scope since this was last asked.
+    pub fn tally(&mut self, id: ScopeId) -> Tally {
+        self.tallies.remove(&id).unwrap_or_default()
     }
 
     pub fn is_stopped(&self) -> bool {

@@ -257,8 +257,8 @@ pub(super) fn line(one: &Value, now_ms: u64) -> String {
     if let Value::Object(ban) = &one["ban"] {
         let reason = ban.get("reason").map(&text).unwrap_or_default();
         let until = match ban.get("until_ms") {
-            Some(Value::String(until)) => {
-                let left = until.parse().unwrap_or(u64::MAX).saturating_sub(now_ms);
+            Some(Value::Number(until)) => {
+                let left = until.as_u64().unwrap_or(u64::MAX).saturating_sub(now_ms);
                 format!("for another {}", span(left / 1_000))
             }
             _ => "for ever".to_owned(),

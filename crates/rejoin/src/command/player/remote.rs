@@ -124,8 +124,8 @@ impl Remote {
             if let Value::Array(players) = page["players"].take() {
                 all.extend(players);
             }
-            match page["next"].as_str() {
-                Some(next) => after = format!("&after={next}"),
+            match page["cursor"].as_str() {
+                Some(next) => after = format!("&cursor={next}"),
                 None => return Ok(Ok(order::sorted(all))),
             }
         }
@@ -193,7 +193,7 @@ fn request(order: &Order) -> Result<(Method, String, Option<Value>), Told> {
         Order::Ban { who, until_ms, reason } => {
             let mut ban = Map::from_iter([("reason".to_owned(), json!(reason))]);
             if let Some(until) = until_ms {
-                ban.insert("until_ms".to_owned(), json!(until.to_string()));
+                ban.insert("until_ms".to_owned(), json!(until));
             }
             Ok((Method::PUT, at(who, "/ban")?, Some(ban.into())))
         }

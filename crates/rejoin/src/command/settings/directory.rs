@@ -54,7 +54,7 @@ settings! {
         (empty_limit_ms, empty_limit), (retention_ms, retention), (health_every_ms, health_every),
         (health_limit_ms, health_limit), (away_limit_ms, away_limit), (news_limit_ms, news_limit);
     counts: games_max, hosts_max, fleets_max, aliases_max, queues_max, placements_max,
-        placements_kept_max, seats_kept_max, uncommitted_max, page_max, search_work_max,
+        placements_kept_max, seats_kept_max, open_seats_max, uncommitted_max, page_max, search_work_max,
         subscriptions_max, news_max;
 }
 

@@ -128,9 +128,9 @@ pub(crate) struct CompressionSettings {
 const COMPRESSION_BYTES: std::ops::RangeInclusive<u32> = 64..=65_536;
 
 impl CompressionFile {
-    pub(super) fn settings(&self, asked: bool) -> Result<CompressionSettings, String> {
+    pub(super) fn settings(&self, asked: Option<bool>) -> Result<CompressionSettings, String> {
         let default = HubConfig::default();
-        let enabled = asked || self.enabled.unwrap_or(default.compression);
+        let enabled = asked.or(self.enabled).unwrap_or(default.compression);
         let bytes_min = self.bytes_min.unwrap_or(default.compression_bytes_min);
         if !COMPRESSION_BYTES.contains(&bytes_min) {
             return Err(format!(

@@ -30,24 +30,33 @@ pub(super) struct GuardFile {
     bytes_per_second: Option<u32>,
     bytes_burst: Option<u32>,
     handshake_ms: Option<u64>,
+    load_commits_max: Option<usize>,
+    load_inputs_max: Option<usize>,
     returns_per_second: Option<u32>,
+    guests_max: Option<usize>,
+    guests_unseen_ms: Option<u64>,
     sever_after_ms: Option<u64>,
     connections_max: Option<usize>,
     address_connections_max: Option<usize>,
+    address_requests_per_second: Option<u32>,
+    address_requests_burst: Option<u32>,
     address_connects_per_second: Option<u32>,
     address_connects_burst: Option<u32>,
     address_logins_per_second: Option<u32>,
     address_logins_burst: Option<u32>,
-    address_resumes_per_second: Option<u32>,
-    address_resumes_burst: Option<u32>,
+    session_resumes_per_second: Option<u32>,
+    session_resumes_burst: Option<u32>,
     address_messages_per_second: Option<u32>,
     address_messages_burst: Option<u32>,
     address_bytes_per_second: Option<u32>,
     address_bytes_burst: Option<u32>,
+    address_mints_max: Option<u32>,
+    address_mints_within_ms: Option<u64>,
     address_failures_max: Option<u32>,
     address_failures_within_ms: Option<u64>,
     address_violations_max: Option<u32>,
     address_violations_within_ms: Option<u64>,
+    address_zones_max: Option<usize>,
     addresses_max: Option<usize>,
 }
 
@@ -58,7 +67,11 @@ pub(crate) struct GuardSettings {
     pub(crate) messages: Rate,
     pub(crate) bytes: Rate,
     pub(crate) handshake: Duration,
+    pub(crate) load_commits_max: usize,
+    pub(crate) load_inputs_max: usize,
     pub(crate) returns_per_second: u32,
+    pub(crate) guests_max: usize,
+    pub(crate) guests_unseen: Duration,
     pub(crate) guard: GuardConfig,
 }
 
@@ -70,16 +83,16 @@ impl GuardFile {
             GuardMode::On => hub.guard,
             GuardMode::Open => GuardConfig::open(),
         };
-        let pace = match mode {
-            GuardMode::On => hub.returns_per_second,
-            GuardMode::Open => 0,
-        };
         GuardSettings {
             mode,
             messages: rate(self.messages_per_second, self.messages_burst, hub.messages),
             bytes: rate(self.bytes_per_second, self.bytes_burst, hub.bytes),
             handshake: self.handshake_ms.map_or(hub.handshake, Duration::from_millis),
-            returns_per_second: self.returns_per_second.unwrap_or(pace),
+            load_commits_max: self.load_commits_max.unwrap_or(hub.load_commits_max),
+            load_inputs_max: self.load_inputs_max.unwrap_or(hub.load_inputs_max),
+            returns_per_second: self.returns_per_second.unwrap_or(hub.returns_per_second),
+            guests_max: self.guests_max.unwrap_or(hub.guests_max),
+            guests_unseen: self.guests_unseen_ms.map_or(hub.guests_unseen, Duration::from_millis),
             guard: self.addresses(guard),
         }
     }
@@ -91,6 +104,11 @@ impl GuardFile {
             address_connections_max: self
                 .address_connections_max
                 .unwrap_or(guard.address_connections_max),
+            address_requests: rate(
+                self.address_requests_per_second,
+                self.address_requests_burst,
+                guard.address_requests,
+            ),
             address_connects: rate(
                 self.address_connects_per_second,
                 self.address_connects_burst,
@@ -101,10 +119,10 @@ impl GuardFile {
                 self.address_logins_burst,
                 guard.address_logins,
             ),
-            address_resumes: rate(
-                self.address_resumes_per_second,
-                self.address_resumes_burst,
-                guard.address_resumes,
+            session_resumes: rate(
+                self.session_resumes_per_second,
+                self.session_resumes_burst,
+                guard.session_resumes,
             ),
             address_messages: rate(
                 self.address_messages_per_second,
@@ -116,6 +134,11 @@ impl GuardFile {
                 self.address_bytes_burst,
                 guard.address_bytes,
             ),
+            address_mints: quota(
+                self.address_mints_max,
+                self.address_mints_within_ms,
+                guard.address_mints,
+            ),
             address_failures: quota(
                 self.address_failures_max,
                 self.address_failures_within_ms,
@@ -126,6 +149,7 @@ impl GuardFile {
                 self.address_violations_within_ms,
                 guard.address_violations,
             ),
+            address_zones_max: self.address_zones_max.unwrap_or(guard.address_zones_max),
             addresses_max: self.addresses_max.unwrap_or(guard.addresses_max),
         }
     }
@@ -146,7 +170,11 @@ impl GuardSettings {
         config.messages = self.messages;
         config.bytes = self.bytes;
         config.handshake = self.handshake;
+        config.load_commits_max = self.load_commits_max;
+        config.load_inputs_max = self.load_inputs_max;
         config.returns_per_second = self.returns_per_second;
+        config.guests_max = self.guests_max;
+        config.guests_unseen = self.guests_unseen;
         config.guard = self.guard;
     }
 
@@ -170,18 +198,24 @@ impl GuardSettings {
         let guard = &self.guard;
         let mut rows = vec![
             ("handshake_ms".to_owned(), self.handshake.as_millis()),
+            ("load_commits_max".to_owned(), self.load_commits_max as u128),
+            ("load_inputs_max".to_owned(), self.load_inputs_max as u128),
             ("returns_per_second".to_owned(), self.returns_per_second.into()),
+            ("guests_max".to_owned(), self.guests_max as u128),
+            ("guests_unseen_ms".to_owned(), self.guests_unseen.as_millis()),
             ("sever_after_ms".to_owned(), guard.sever_after.as_millis()),
             ("connections_max".to_owned(), guard.connections_max as u128),
             ("address_connections_max".to_owned(), guard.address_connections_max as u128),
+            ("address_zones_max".to_owned(), guard.address_zones_max as u128),
             ("addresses_max".to_owned(), guard.addresses_max as u128),
         ];
         for (name, rate) in [
             ("messages", self.messages),
             ("bytes", self.bytes),
+            ("address_requests", guard.address_requests),
             ("address_connects", guard.address_connects),
             ("address_logins", guard.address_logins),
-            ("address_resumes", guard.address_resumes),
+            ("session_resumes", guard.session_resumes),
             ("address_messages", guard.address_messages),
             ("address_bytes", guard.address_bytes),
         ] {
@@ -189,6 +223,7 @@ impl GuardSettings {
             rows.push((format!("{name}_burst"), rate.burst.into()));
         }
         for (name, quota) in [
+            ("address_mints", guard.address_mints),
             ("address_failures", guard.address_failures),
             ("address_violations", guard.address_violations),
         ] {
@@ -231,7 +266,6 @@ mod tests {
         let open = read("mode = \"open\"\naddress_connections_max = 3\n");
         assert_eq!(open.guard.address_connections_max, 3);
         assert_eq!(open.guard.address_connects.per_second, 0);
-        assert_eq!(open.returns_per_second, 0);
         assert_eq!(open.messages, HubConfig::default().messages);
     }
 

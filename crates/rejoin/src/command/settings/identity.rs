@@ -42,6 +42,15 @@ struct JwtFile {
 }
 
 impl IdentityFile {
+    /// Whether a login may, or must, be to an account.
+    pub(super) fn accounts(&self) -> AccountPolicy {
+        match self.accounts {
+            Some(Policy::Off) => AccountPolicy::Off,
+            Some(Policy::Required) => AccountPolicy::Required,
+            Some(Policy::Optional) | None => AccountPolicy::Optional,
+        }
+    }
+
     /// What the file says, and the defaults for the rest.
     pub(super) fn config(&self) -> Result<IdentityConfig, String> {
         let usual = IdentityConfig::default();
@@ -52,13 +61,14 @@ impl IdentityFile {
             }
             Err(format!("[identity] {name} must be from 1 to {most}, not {value}"))
         };
+        if self.jwt.is_some() && self.accounts() == AccountPolicy::Off {
+            return Err(
+                "[identity] accounts is \"off\", and [identity.jwt] is there: no token would be \
+                        looked at; say \"optional\" or \"required\""
+                    .to_owned(),
+            );
+        }
         Ok(IdentityConfig {
-            accounts: match self.accounts {
-                Some(Policy::Off) => AccountPolicy::Off,
-                Some(Policy::Optional) => AccountPolicy::Optional,
-                Some(Policy::Required) => AccountPolicy::Required,
-                None => usual.accounts,
-            },
             hash_threads: in_range("hash_threads", self.hash_threads, usual.hash_threads, 64)?,
             hash_waiting_max: in_range(
                 "hash_waiting_max",
@@ -95,8 +105,12 @@ impl JwtFile {
 }
 
 /// As a settings file would say it.
-pub(super) fn show(config: &IdentityConfig, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    let policy = match config.accounts {
+pub(super) fn show(
+    accounts: AccountPolicy,
+    config: &IdentityConfig,
+    f: &mut fmt::Formatter<'_>,
+) -> fmt::Result {
+    let policy = match accounts {
         AccountPolicy::Off => "off",
         AccountPolicy::Optional => "optional",
         AccountPolicy::Required => "required",
@@ -120,9 +134,9 @@ pub(super) fn show(config: &IdentityConfig, f: &mut fmt::Formatter<'_>) -> fmt::
 mod tests {
     use super::*;
 
-    fn config(text: &str) -> Result<IdentityConfig, String> {
+    fn config(text: &str) -> Result<(AccountPolicy, IdentityConfig), String> {
         let file: IdentityFile = toml::from_str(text).map_err(|error| error.to_string())?;
-        file.config()
+        Ok((file.accounts(), file.config()?))
     }
 
     #[test]
@@ -137,17 +151,17 @@ mod tests {
             algorithms = ["ES256"]
         "#;
         let config_ = config(text).expect("good");
-        assert_eq!(config_.accounts, AccountPolicy::Required);
-        struct Shown(IdentityConfig);
+        assert_eq!(config_.0, AccountPolicy::Required);
+        struct Shown(AccountPolicy, IdentityConfig);
         impl fmt::Display for Shown {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                show(&self.0, f)
+                show(self.0, &self.1, f)
             }
         }
-        let shown = Shown(config_.clone()).to_string();
+        let shown = Shown(config_.0, config_.1.clone()).to_string();
         let shown = shown.replace("[identity]", "").replace("[identity.jwt]", "[jwt]");
         assert_eq!(config(&shown), Ok(config_), "{shown}");
-        assert_eq!(config(""), Ok(IdentityConfig::default()));
+        assert_eq!(config(""), Ok((AccountPolicy::Optional, IdentityConfig::default())));
     }
 
     #[test]
@@ -156,6 +170,10 @@ mod tests {
             ("acounts = \"off\"", "acounts"),
             ("accounts = \"maybe\"", "maybe"),
             ("hash_threads = 0", "hash_threads"),
+            (
+                "accounts = \"off\"\n[jwt]\nissuer = \"i\"\naudience = [\"a\"]\njwks_file = \"f\"",
+                "off",
+            ),
             ("[jwt]\nissuer = \"i\"", "audience"),
             ("[jwt]\nissuer = \"i\"\naudience = [\"a\"]", "jwks_file"),
             ("[jwt]\nissuer = \"i\"\naudience = [\"a\"]\nkid = 1", "kid"),

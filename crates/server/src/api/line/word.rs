@@ -231,6 +231,10 @@ pub(super) fn order(order: &HostOrder) -> Value {
         }}),
         HostOrder::DestroyEnd(game) => json!({"destroy_end": about(game)}),
         HostOrder::Refused(refusal) => json!({"refused": Problem::from(refusal.clone()).body()}),
+        HostOrder::RefusedWord { word, game, why } => {
+            let problem = Problem::from(why.clone());
+            json!({"refused": problem.with("word", *word).with("game", game.to_string()).body()})
+        }
         HostOrder::End(end) => json!({"end": {"cause": end.name()}}),
     }
 }

@@ -94,6 +94,49 @@ async fn keys_come_by_tls_from_whom_is_believed_and_from_nobody_else() {
     }
 }
 
+/// An issuer that answers the first question at once, and the others when it is allowed to.
+async fn slow_issuer() -> (Uri, Arc<tokio::sync::Semaphore>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let url = format!("http://{}/keys", listener.local_addr().expect("bound"));
+    let allowed = Arc::new(tokio::sync::Semaphore::new(1));
+    let allowing = Arc::clone(&allowed);
+    tokio::spawn(async move {
+        while let Ok((mut socket, _)) = listener.accept().await {
+            let mut head = [0; 1_024];
+            let _ = socket.read(&mut head).await;
+            allowing.acquire().await.expect("it is open").forget();
+            let body = keys("k1");
+            let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n", body.len());
+            let _ = socket.write_all((head + &body).as_bytes()).await;
+        }
+    });
+    (url.parse().expect("a URL"), allowed)
+}
+
+/// Keys that are due to be got again serve while they are: no login with a known key waits for an issuer
+/// that does not answer.
+#[tokio::test]
+async fn a_known_key_does_not_wait_for_an_issuer_that_is_slow() {
+    let (url, allowed) = slow_issuer().await;
+    let source = Source::Url(url, Trust::new(None).expect("the public ones"));
+    let keys_of = Keys::with_rest(source, Duration::ZERO, Duration::ZERO);
+    assert!(keys_of.find(Some("k1")).await.is_ok());
+    let first_got = keys_of.0.held().got_at;
+    // As many logins as there were, each of which finds the keys due; the issuer says nothing.
+    for _ in 0..100 {
+        let found = tokio::time::timeout(Duration::from_secs(1), keys_of.find(Some("k1"))).await;
+        assert!(found.expect("at once").is_ok());
+        assert_eq!(keys_of.0.held().got_at, first_got, "nobody has answered");
+    }
+    allowed.add_permits(100);
+    let got = async {
+        while keys_of.0.held().got_at == first_got {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(20), got).await.expect("they are got by themselves");
+}
+
 #[tokio::test]
 async fn a_new_key_is_asked_for_once_in_a_while_and_made_up_ones_no_more_often() {
     let folder = tempfile::tempdir().expect("a folder");

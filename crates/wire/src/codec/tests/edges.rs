@@ -177,7 +177,7 @@ fn fill(bytes: &mut Vec<u8>, encoding: Encoding, len: usize) {
 #[test]
 fn texts_and_lists_of_a_hello() {
     client_edge("hello.server_name", 253, |len| hello(|hello| hello.server_name = words(len)));
-    client_edge("hello.admission", 1_024, |len| hello(|hello| hello.admission = zeroes(len)));
+    client_edge("hello.admission", 10_240, |len| hello(|hello| hello.admission = zeroes(len)));
     client_edge("hello.capabilities", 16, |len| hello(|hello| hello.capabilities = list(len)));
     client_edge("hello.capabilities", 64, |len| {
         hello(|hello| hello.capabilities = vec![words(len)])

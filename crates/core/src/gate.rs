@@ -1,0 +1,272 @@
+//! Durable before visible, for one scope. A machine changes its rows and hands in what the change lets
+//! others see; the gate keeps these effects until the batch that contains their cause is committed.
+//!
+//! At most one batch of a scope is at the store. Changes that are made meanwhile gather and go together
+//! in the next one, so the store's queue is bounded by the number of scopes and a slow store makes
+//! batches larger instead of more. Effects leave in the order in which they were handed in, also those
+//! that come with no change: they wait behind what is under way.
+//!
+//! The gate never builds rows and never drops an effect. How many inputs may wait is its owner's
+//! decision: [`Gate::waiting`] counts them.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use bytes::Bytes;
+
+use crate::id::{OwnerEpoch, Revision};
+use crate::scope::{Batch, Change, Opened, ScopeId};
+
+#[cfg(test)]
+mod tests;
+
+/// Something that a gate holds back.
+pub trait Gated {
+    /// The effect that submits a batch. It waits for nothing.
+    fn submit(batch: Batch) -> Self;
+
+    /// Whether effects leave before they are durable. Only a planted bug says so.
+    #[must_use]
+    fn leaves_early() -> bool {
+        false
+    }
+}
+
+/// The gate of one scope.
+#[derive(Debug)]
+pub struct Gate<E> {
+    scope: ScopeId,
+    owner: OwnerEpoch,
+    /// The last revision that was submitted.
+    revision: Revision,
+    is_closed: bool,
+    /// None while nothing waits: there are many scopes, and most of them rest.
+    flow: Option<Box<Flow<E>>>,
+}
+
+/// Everything that is on its way through a gate.
+#[derive(Debug)]
+struct Flow<E> {
+    /// What the present input lets others see.
+    input: Vec<E>,
+    /// The present input has changed the scope.
+    has_changed: bool,
+    /// What waits for the batch at the store.
+    under_way: Option<Waiting<E>>,
+    /// What waits for the batch after that one, whose changes are in no batch yet.
+    next: Option<Waiting<E>>,
+    /// Rows for that batch, where the owner hands them in with each input; the last value counts.
+    rows: BTreeMap<Bytes, Option<Bytes>>,
+    /// What may leave.
+    ready: VecDeque<E>,
+}
+
+#[derive(Debug)]
+struct Waiting<E> {
+    inputs: usize,
+    effects: Vec<E>,
+}
+
+impl<E> Default for Waiting<E> {
+    fn default() -> Self {
+        Self { inputs: 0, effects: Vec::new() }
+    }
+}
+
+impl<E> Default for Flow<E> {
+    fn default() -> Self {
+        Self {
+            input: Vec::new(),
+            has_changed: false,
+            under_way: None,
+            next: None,
+            rows: BTreeMap::new(),
+            ready: VecDeque::new(),
+        }
+    }
+}
+
+impl<E: Gated> Gate<E> {
+    /// The gate of a scope that does not exist yet.
+    #[must_use]
+    pub fn new(scope: ScopeId) -> Self {
+        Self::opened(scope, &Opened { owner: OwnerEpoch(1), ..Opened::default() })
+    }
+
+    /// The gate of a scope as it was found.
+    #[must_use]
+    pub fn opened(scope: ScopeId, opened: &Opened) -> Self {
+        let Opened { owner, revision, .. } = *opened;
+        Self { scope, owner, revision, is_closed: false, flow: None }
+    }
+
+    /// Lets this out once all changes so far, those of the present input included, are durable.
+    pub fn after(&mut self, effect: E) {
+        self.flow().input.push(effect);
+    }
+
+    /// Lets this out at once: it tells of nothing that could be undone.
+    pub fn at_once(&mut self, effect: E) {
+        self.flow().ready.push_back(effect);
+    }
+
+    /// The present input has changed the scope.
+    pub fn touch(&mut self) {
+        self.flow().has_changed = true;
+    }
+
+    /// Ends an input whose changed rows are these. They are submitted now, or with the next batch.
+    pub fn settle(&mut self, changes: Vec<Change>) {
+        if !changes.is_empty() {
+            self.touch();
+        }
+        self.end_input();
+        if self.is_due() && self.flow().rows.is_empty() {
+            return self.submit(changes);
+        }
+        for change in changes {
+            let (key, value) = match change {
+                Change::Put(key, value) => (key, Some(value)),
+                Change::Delete(key) => (key, None),
+                // Nothing but the end of a scope deletes by prefix, and that is `close`.
+                Change::DeletePrefix(_) => continue,
+            };
+            self.flow().rows.insert(key, value);
+        }
+        self.submit_rows();
+    }
+
+    /// Ends an input. If [`is_due`](Self::is_due) says so afterwards, its owner describes the rows that
+    /// differ and calls [`submit`](Self::submit).
+    pub fn end_input(&mut self) {
+        let Some(flow) = self.flow.as_mut() else { return };
+        let mut effects = std::mem::take(&mut flow.input);
+        if E::leaves_early() {
+            flow.ready.extend(effects.drain(..));
+        }
+        let has_changed = std::mem::take(&mut flow.has_changed);
+        if !has_changed && effects.is_empty() {
+            return;
+        }
+        let waiting = if has_changed || flow.next.is_some() {
+            flow.next.get_or_insert_default()
+        } else if let Some(under_way) = flow.under_way.as_mut() {
+            under_way
+        } else {
+            return flow.ready.extend(effects);
+        };
+        waiting.inputs += 1;
+        waiting.effects.append(&mut effects);
+    }
+
+    /// Whether changes wait for a batch, and none is at the store.
+    #[must_use]
+    pub fn is_due(&self) -> bool {
+        self.flow.as_ref().is_some_and(|flow| flow.next.is_some() && flow.under_way.is_none())
+    }
+
+    /// Submits everything that differs from the store. Only when it [is due](Self::is_due).
+    pub fn submit(&mut self, changes: Vec<Change>) {
+        debug_assert!(self.is_due(), "a second batch of {:?} under way", self.scope);
+        self.revision = self.revision.next();
+        let (scope, owner, revision) = (self.scope, self.owner, self.revision);
+        let delete_scope = self.is_closed;
+        let batch = Batch { scope, owner, revision, changes, delete_scope };
+        let flow = self.flow();
+        flow.under_way = flow.next.take();
+        flow.ready.push_back(E::submit(batch));
+    }
+
+    /// Ends the scope: it is deleted with the next batch, and its last effects wait for that.
+    pub fn close(&mut self) {
+        self.is_closed = true;
+        self.touch();
+        self.end_input();
+        self.flow().rows.clear();
+        self.submit_rows();
+    }
+
+    /// The scope is durable up to this revision. Only the revision under way releases anything: a late
+    /// word about an earlier life of the scope, whose revisions were other ones, does not.
+    pub fn committed(&mut self, revision: Revision) {
+        let is_under_way = revision == self.revision;
+        let Some(flow) = self.flow.as_mut().filter(|_| is_under_way) else { return };
+        let Some(waiting) = flow.under_way.take() else { return };
+        flow.ready.extend(waiting.effects);
+        self.submit_rows();
+    }
+
+    /// The next effect that may leave.
+    pub fn next_effect(&mut self) -> Option<E> {
+        let flow = self.flow.as_mut()?;
+        let next = flow.ready.pop_front();
+        if flow.is_at_rest() {
+            self.flow = None;
+        }
+        next
+    }
+
+    /// Whether an effect may leave now.
+    #[must_use]
+    pub fn has_effects(&self) -> bool {
+        self.flow.as_ref().is_some_and(|flow| !flow.ready.is_empty())
+    }
+
+    /// Inputs that wait for the store.
+    #[must_use]
+    pub fn waiting(&self) -> usize {
+        let Some(flow) = &self.flow else { return 0 };
+        [&flow.under_way, &flow.next].into_iter().flatten().map(|waiting| waiting.inputs).sum()
+    }
+
+    /// Whether all changes so far are durable.
+    #[must_use]
+    pub fn is_settled(&self) -> bool {
+        let is_settled =
+            |flow: &Flow<E>| flow.under_way.is_none() && flow.next.is_none() && !flow.has_changed;
+        self.flow.as_deref().is_none_or(is_settled)
+    }
+
+    /// Whether nothing at all is on its way, not even an effect that may leave.
+    #[must_use]
+    pub fn is_at_rest(&self) -> bool {
+        self.flow.as_deref().is_none_or(Flow::is_at_rest)
+    }
+
+    /// Whether the scope is deleted, or about to be.
+    #[must_use]
+    pub fn is_closed(&self) -> bool {
+        self.is_closed
+    }
+
+    /// Submits the rows that were handed in, or the end of the scope, if that is due.
+    fn submit_rows(&mut self) {
+        if !self.is_due() {
+            return;
+        }
+        if self.is_closed {
+            return self.submit(vec![Change::DeletePrefix(Bytes::new())]);
+        }
+        let rows = std::mem::take(&mut self.flow().rows);
+        if !rows.is_empty() {
+            let change = |(key, value)| match value {
+                Some(value) => Change::Put(key, value),
+                None => Change::Delete(key),
+            };
+            self.submit(rows.into_iter().map(change).collect());
+        }
+    }
+
+    fn flow(&mut self) -> &mut Flow<E> {
+        self.flow.get_or_insert_default()
+    }
+}
+
+impl<E> Flow<E> {
+    fn is_at_rest(&self) -> bool {
+        self.ready.is_empty()
+            && self.input.is_empty()
+            && !self.has_changed
+            && self.under_way.is_none()
+            && self.next.is_none()
+    }
+}

@@ -1,0 +1,154 @@
+//! A session in no zone: what its client's frames cost, and what happens when they are too many.
+
+use rejoin_core::hub::{Answer, Command};
+use rejoin_core::id::SessionId;
+use rejoin_core::scope::ScopeId;
+use rejoin_core::wire::v1::{CloseCode, Rung};
+
+use crate::desk::client::message;
+use crate::desk::{Desk, config};
+
+fn is_session(scope: &ScopeId) -> bool {
+    matches!(scope, ScopeId::Session(_))
+}
+
+fn row_keys(desk: &Desk, session: SessionId) -> Vec<String> {
+    let rows = desk.store.rows(ScopeId::Session(session));
+    rows.iter().map(|(key, _)| String::from_utf8_lossy(key).into_owned()).collect()
+}
+
+#[test]
+fn a_thousand_frames_outside_zones_are_one_batch_at_a_time_and_a_row_each() {
+    let mut config = config();
+    config.window_frames = 1_000;
+    let mut desk = Desk::new(config);
+    desk.login("ann");
+    desk.mute("ann");
+    desk.take("ann");
+    let scope = ScopeId::Session(desk.id("ann"));
+    desk.store.tally(scope);
+    desk.store.hold(is_session);
+    for _ in 0..1_000 {
+        desk.say("ann", "x");
+    }
+    let refusals = |desk: &mut Desk| {
+        let mut heard = desk.take("ann");
+        heard.retain(|said| said.starts_with("refused"));
+        heard
+    };
+    assert_eq!(refusals(&mut desk).len(), 0, "nothing is said before it is committed");
+    desk.store.release();
+    desk.run();
+    let tally = desk.store.tally(scope);
+    println!("{tally:?}");
+    assert_eq!(tally.under_way, 1, "{tally:?}");
+    assert!(tally.batches <= 3, "{tally:?}");
+    assert!(tally.rows <= 1_000 + 12, "{tally:?}");
+    assert!(tally.bytes <= 1_000 * 64, "{tally:?}");
+    let heard = refusals(&mut desk);
+    assert_eq!((heard.len(), heard[999].as_str()), (1_000, "refused 1000 NotMember"));
+    assert_eq!(desk.client("ann").applied, 1_000);
+    // The same with a store that is quick: a batch for each frame, and a row for each.
+    for _ in 0..20 {
+        desk.say("ann", "x");
+    }
+    let tally = desk.store.tally(scope);
+    assert!(tally.rows <= 20 * 3 && tally.bytes <= 20 * 512, "{tally:?}");
+}
+
+#[test]
+fn acknowledged_frames_leave_no_rows_and_the_rest_is_replayed_after_a_crash() {
+    let mut desk = Desk::plain();
+    desk.login("ann");
+    for _ in 0..5 {
+        desk.say("ann", "x");
+    }
+    desk.mute("ann");
+    for _ in 0..3 {
+        desk.say("ann", "x");
+    }
+    let kept = |desk: &Desk| {
+        row_keys(desk, desk.id("ann")).iter().filter(|key| key.starts_with("out/")).count()
+    };
+    assert_eq!(kept(&desk), 3);
+    desk.take("ann");
+    // What it heard last arrived nowhere.
+    desk.client_mut("ann").seq = 5;
+    desk.crash();
+    desk.restart();
+    assert_eq!(desk.resume("ann").rung(), Rung::Replayed);
+    let heard = desk.take("ann");
+    let again: Vec<_> = (6..9).map(|number| format!("refused {number} NotMember")).collect();
+    assert_eq!(heard[1..], again);
+}
+
+#[test]
+fn a_client_that_goes_beyond_its_window_outside_zones_is_let_go_and_nothing_is_lost() {
+    let mut config = config();
+    config.window_frames = 4;
+    let mut desk = Desk::new(config);
+    desk.login("ann");
+    desk.login("bob");
+    desk.take("ann");
+    desk.store.hold(is_session);
+    for _ in 0..4 {
+        desk.say("ann", "x");
+    }
+    assert_eq!(desk.closed("ann"), None, "the window is full and no more");
+    desk.say("ann", "one too many");
+    assert_eq!(desk.closed("ann"), Some(CloseCode::Flooded));
+    desk.store.release();
+    desk.run();
+    // The fifth was not consumed: it comes again.
+    desk.client_mut("ann").number = 4;
+    assert_eq!(desk.resume("ann").rung(), Rung::Replayed);
+    desk.say("ann", "again");
+    let heard = desk.take("ann");
+    let refused: Vec<_> = (1..6).map(|number| format!("refused {number} NotMember")).collect();
+    assert_eq!(heard.iter().filter(|said| said.starts_with("refused")).count(), 5, "{heard:?}");
+    assert_eq!(heard[heard.len() - 5..], refused, "{heard:?}");
+    assert_eq!(desk.closed("bob"), None);
+}
+
+#[test]
+fn a_window_of_bytes_counts_outside_zones_and_one_large_frame_goes_alone() {
+    let mut config = config();
+    config.window_bytes = 1_000;
+    let mut desk = Desk::new(config);
+    desk.login("ann");
+    desk.store.hold(is_session);
+    desk.say("ann", &"x".repeat(2_000));
+    assert_eq!(desk.closed("ann"), None);
+    desk.say("ann", "y");
+    assert_eq!(desk.closed("ann"), Some(CloseCode::Flooded));
+}
+
+#[test]
+fn a_full_gate_takes_no_frames_and_no_commands_until_there_is_room() {
+    let mut desk = Desk::plain();
+    desk.login("ann");
+    desk.take("ann");
+    let ann = desk.id("ann");
+    desk.store.hold(is_session);
+    let mut tickets = Vec::new();
+    for number in 0..1_100 {
+        tickets.push(desk.order(Command::Send(ann, format!("m{number}").into())));
+    }
+    let refused = tickets.iter().filter(|ticket| desk.answers.contains_key(ticket)).count();
+    assert!(refused > 0, "some were refused, the others wait");
+    let deadline = std::time::Duration::from_secs(5);
+    assert_eq!(desk.command(Command::Call(ann, "how?".into(), deadline)), Some(Answer::Busy));
+    for _ in 0..10 {
+        desk.say("ann", "x");
+    }
+    // Its frames wait, and so does a connection that would take over.
+    assert_eq!(desk.hub.session(ann).map(|session| session.applied), Some(0));
+    desk.up("ann", message("y"));
+    desk.store.release();
+    desk.run();
+    assert_eq!(desk.client("ann").applied, 11);
+    assert_eq!(desk.closed("ann"), None);
+    let heard = desk.take("ann");
+    let said = heard.iter().filter(|said| said.starts_with('m')).count();
+    assert_eq!(said, 1_100 - refused);
+}

@@ -1,0 +1,81 @@
+//! Changing places: what is on its way while a session goes from one zone to another or to none.
+
+use std::time::Duration;
+
+use rejoin_core::exchange::Hold;
+use rejoin_core::id::ZoneId;
+use rejoin_core::scope::ScopeId;
+use rejoin_core::session::Place;
+
+use crate::desk::client::message;
+use crate::desk::{Desk, config};
+
+#[test]
+fn frames_that_the_zone_just_left_still_has_come_before_those_after_a_refused_transfer() {
+    let mut desk = Desk::with_plaza(&["ann", "bob"]);
+    let plaza = ZoneId::of("plaza", "p");
+    desk.asleep = Some(plaza);
+    desk.up("ann", message("deny plaza q"));
+    desk.up("ann", message("first"));
+    // The zone transfers ann, the target refuses, and the zone has not read what came behind.
+    desk.feed_zone(plaza);
+    desk.run();
+    assert_eq!(desk.place("ann"), Some(Place::Nowhere));
+    desk.up("ann", message("second"));
+    assert_eq!(desk.closed("ann"), None);
+    desk.asleep = None;
+    desk.run();
+    assert_eq!(desk.closed("ann"), None);
+    let number = desk.client("ann").number;
+    assert_eq!(desk.client("ann").applied, number);
+    let refused = |number: u64| format!("refused {number} NotMember");
+    let expected = [
+        "out Transferred".to_owned(),
+        "refused 0 JoinDenied".to_owned(),
+        refused(number - 1),
+        refused(number),
+    ];
+    assert_eq!(desk.take("ann"), expected);
+    desk.assert_plays("bob");
+}
+
+#[test]
+fn a_session_that_drops_while_it_joins_is_held_as_long_as_its_zone_says() {
+    let mut config = config();
+    let kind = config.kinds.get_mut("plaza").expect("the stories have it");
+    kind.config.hold = Hold::Timed(Duration::from_secs(20));
+    let mut desk = Desk::new(config);
+    desk.login("ann");
+    desk.hold_zones = true;
+    desk.join("ann", "plaza");
+    assert!(matches!(desk.place("ann"), Some(Place::Joining(_))));
+    desk.cut("ann");
+    desk.wait(15_000);
+    assert!(desk.place("ann").is_some(), "the zone's hold is 20 s, the session's own is 5 s");
+    desk.wait(6_000);
+    desk.hold_zones = false;
+    desk.run();
+    assert!(desk.place("ann").is_none());
+}
+
+#[test]
+fn a_session_that_dropped_while_it_joined_is_held_until_the_match_ends() {
+    let mut desk = Desk::plain();
+    desk.login("bob");
+    desk.join("bob", "match");
+    desk.say("bob", "start");
+    desk.login("ann");
+    desk.store.hold(|scope| matches!(scope, ScopeId::Zone(_)));
+    desk.join("ann", "match");
+    assert!(matches!(desk.place("ann"), Some(Place::Joining(_))));
+    desk.cut("ann");
+    desk.wait(1_000);
+    desk.store.release();
+    desk.run();
+    assert!(desk.is_in("ann", "match"));
+    desk.wait(60_000);
+    assert!(desk.is_in("ann", "match"), "the match still runs");
+    desk.say("bob", "stop");
+    desk.wait(6_000);
+    assert!(desk.place("ann").is_none());
+}
