@@ -70,6 +70,7 @@ fn start_log(settings: &Settings) -> Result<(), Failure> {
 }
 
 async fn serve(settings: &Settings) -> Result<(), Failure> {
+    let mut stop = StopSignals::listen()?;
     // Before any port is taken: a folder that cannot be used is the first thing to say.
     let store = settings.data.as_ref().map(Embedded::open).transpose();
     let store = store.map_err(|error| Failure::new(error.to_string()))?;
@@ -113,10 +114,15 @@ async fn serve(settings: &Settings) -> Result<(), Failure> {
         tokio::spawn(rejoin_arena::keep(server.clone()));
     }
 
-    server.ready().await.map_err(|error| Failure::new(error.to_string()))?;
-    greet(settings, (players_at, tcp_at, enet_at), admin_at);
     tokio::select! {
-        told = told_to_stop() => told?,
+        is_ready = server.ready() => {
+            is_ready.map_err(|error| Failure::new(error.to_string()))?;
+            greet(settings, (players_at, tcp_at, enet_at), admin_at);
+        }
+        () = stop.heard() => return end(settings, server, control).await,
+    }
+    tokio::select! {
+        () = stop.heard() => {}
         why = server.failed() => {
             // No farewell: what was not told to be kept is not, and clients come back by themselves.
             return Err(Failure::new(format!(
@@ -125,6 +131,11 @@ async fn serve(settings: &Settings) -> Result<(), Failure> {
             )));
         }
     }
+    end(settings, server, control).await
+}
+
+/// Ends the server and waits until everything is stored and closed.
+async fn end(settings: &Settings, server: Server, control: impl Sized) -> Result<(), Failure> {
     say!("stopping: everybody is told to come back");
     drop(control);
     if tokio::time::timeout(settings.stop_within, server.stop()).await.is_err() {
@@ -336,18 +347,46 @@ fn open(address: SocketAddr) -> std::io::Result<TcpListener> {
     socket.listen(BACKLOG)
 }
 
-/// Resolves at ctrl-c and, where there is such a thing, at SIGTERM.
-async fn told_to_stop() -> Result<(), Failure> {
-    let failed = |error: std::io::Error| Failure::new(format!("no signals can be heard: {error}"));
+/// Ctrl-c and, where there is such a thing, SIGTERM, from when this was made: without it either would end
+/// the process at once, with the store open.
+struct StopSignals {
     #[cfg(unix)]
-    {
-        let kind = tokio::signal::unix::SignalKind::terminate();
-        let mut terminate = tokio::signal::unix::signal(kind).map_err(failed)?;
+    interrupt: tokio::signal::unix::Signal,
+    #[cfg(unix)]
+    terminate: tokio::signal::unix::Signal,
+}
+
+impl StopSignals {
+    #[cfg(unix)]
+    fn listen() -> Result<Self, Failure> {
+        use tokio::signal::unix::{SignalKind, signal};
+        let listen = |kind| {
+            signal(kind).map_err(|error| Failure::new(format!("no signals can be heard: {error}")))
+        };
+        Ok(Self {
+            interrupt: listen(SignalKind::interrupt())?,
+            terminate: listen(SignalKind::terminate())?,
+        })
+    }
+
+    #[cfg(unix)]
+    async fn heard(&mut self) {
         tokio::select! {
-            heard = tokio::signal::ctrl_c() => heard.map_err(failed),
-            _ = terminate.recv() => Ok(()),
+            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => {}
         }
     }
+
     #[cfg(not(unix))]
-    tokio::signal::ctrl_c().await.map_err(failed)
+    fn listen() -> Result<Self, Failure> {
+        Ok(Self {})
+    }
+
+    #[cfg(not(unix))]
+    async fn heard(&mut self) {
+        if let Err(error) = tokio::signal::ctrl_c().await {
+            tracing::error!(%error, "ctrl-c cannot be heard");
+            std::future::pending().await
+        }
+    }
 }

@@ -37,3 +37,15 @@ async fn after_a_stop_one_damaged_bit_costs_one_scope_and_the_server_starts() {
     assert!(shown.contains("set aside  Account"), "{shown}");
     std::fs::remove_dir_all(data).expect("it was ours");
 }
+
+/// A server that announced itself before it listened for signals was killed by a SIGTERM that came at once, and
+/// left its data file open.
+#[test]
+fn a_stop_right_after_the_banner_is_clean() {
+    let data = folder("stopped-at-once");
+    for round in 0..8 {
+        let mut serving = serve(&data, "");
+        serving.signal(Signal::Terminate).expect("it runs");
+        assert_eq!(serving.ended().expect("it ends"), Some(0), "round {round}");
+    }
+}
