@@ -294,6 +294,7 @@ impl GameCore {
         if !(1..=limits::SEATS_PAGE_MAX).contains(&limit) {
             return Err(Refusal::Invalid { field: "limit", must: "1 to 1000" });
         }
+        filter.player.as_deref().map_or(Ok(()), limits::player)?;
         let seats = self.seats.in_order().into_iter();
         let seats = seats.filter(|seat| after.is_none_or(|after| seat.number > after));
         let seats = seats.filter(|seat| filter.matches(seat)).take(limit);

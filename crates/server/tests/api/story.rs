@@ -103,6 +103,9 @@ async fn a_party_is_seated_whole_extends_gives_back_and_comes_in() {
     assert_eq!(active["seats"].as_array().map(Vec::len), Some(1));
     let wrong = ops.get(&format!("{seats}?status=lost")).await.problem(400);
     assert_eq!(wrong["field"], "status");
+    let long = "0".repeat(1_025);
+    let wrong = ops.get(&format!("{seats}?player={long}")).await.problem(400);
+    assert_eq!(wrong["field"], "player");
     assert_eq!(ops.tell(&format!("{path}/complete"), &stay).await.json(200)["cause"], "left");
     let game = format!("/v1/games/{game}");
     until("the last one left", async || ops.get(&game).await.json(200)["cause"] == "last_left")
