@@ -17,6 +17,28 @@ pub enum Bug {
     SeatNotKept,
     /// A session forgets its seat when its stay is over, and the directory never hears of it.
     SeatNotFreed,
+    /// An acknowledgement opens the window, and nothing that waits is sent.
+    AckSendsNothing,
+    /// A cleared key is forgotten before every member knows that it is cleared.
+    ClearedTooEarly,
+    /// Every second resume that could be replayed is answered as an overrun.
+    ResyncedForNothing,
+    /// Objects of a member that is transferred stay its own.
+    ObjectsNotParted,
+    /// A timer that rang is not removed from what is stored.
+    TimerKept,
+    /// A job that is done is not removed from what is stored.
+    JobKept,
+    /// Match data is not read from the store.
+    MatchDataNotRead,
+    /// Holds are half as long as promised.
+    HoldHalved,
+    /// Holds never end.
+    HoldForgotten,
+    /// A session whose hold ended is said to have left.
+    WrongCause,
+    /// A refused transfer does not wait for what the zone that was left still has of the client.
+    NotSettled,
 }
 
 #[cfg(feature = "planted")]

@@ -4,18 +4,23 @@
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
-use rejoin_client::{Event, Rung, SendId};
+use rejoin_client::{Event, RequestEnd, Rung, SendId};
 use rejoin_core::zone::Message;
 use rejoin_wire::v1::{Latest, RungReason, ZoneRef};
 
 use crate::check::Violation;
-use crate::speech::{Note, Start};
+use crate::speech::{Note, Report, Start};
 
 /// What is heard in one stay in one zone.
 #[derive(Clone, Debug)]
 struct Stay {
     heard: Start,
+    /// The highest version of each key that was heard.
     versions: BTreeMap<String, u64>,
+    /// The keys that have a value, and its version.
+    shown: BTreeMap<String, u64>,
+    /// The keys that have a value by the game's last report.
+    reported: Option<BTreeMap<String, u64>>,
 }
 
 /// A player's books.
@@ -30,6 +35,8 @@ pub struct Books {
     sends: BTreeMap<SendId, (u64, u64)>,
     /// A report that is awaited, and how many wishes came before it.
     report: Option<(SendId, u64)>,
+    /// Reports that were asked for and answered since it was connected last.
+    pub answers: u64,
     /// Something of this book may be lost: counts are not judged.
     loose: bool,
     /// It has been in a zone that forgets on a crash.
@@ -89,6 +96,7 @@ impl Books {
         match event {
             Event::Connected { rung, reason, session, zone, lost_upstream, .. } => {
                 self.connected = true;
+                self.answers = 0;
                 self.connected_to(*rung, *reason, *lost_upstream, book);
                 self.session = Some(*session);
                 self.zone = zone.clone();
@@ -131,8 +139,9 @@ impl Books {
             Event::Message { payload } => self.note(payload),
             Event::Latest { key, payload } => self.latest(key, payload.as_ref()),
             Event::Reply { request, payload } => self.reply(*request, payload),
-            Event::RequestEnded { request, .. } => {
-                self.report.take_if(|(send, _)| send == request);
+            Event::RequestEnded { request, how } => {
+                let ours = self.report.take_if(|(send, _)| send == request).is_some();
+                self.answers += u64::from(ours && matches!(how, RequestEnd::Refused(_)));
             }
             Event::Violation(violation) => {
                 self.fail("client-sane", format!("{violation}"));
@@ -177,7 +186,8 @@ impl Books {
                 versions.insert(value.key.clone(), version);
             }
         }
-        self.stay = Some(Stay { heard, versions });
+        let shown = versions.clone();
+        self.stay = Some(Stay { heard, versions, shown, reported: None });
     }
 
     fn note(&mut self, payload: &Bytes) {
@@ -208,12 +218,16 @@ impl Books {
     }
 
     fn latest(&mut self, key: &str, payload: Option<&Bytes>) {
-        let Some(payload) = payload else { return };
-        let Ok(Note::Latest(version, all)) = Note::decode(payload.clone()) else { return };
         let Some(stay) = &mut self.stay else {
             return self.fail("latest-order", format!("{key} outside zones"));
         };
+        let Some(payload) = payload else {
+            stay.shown.remove(key);
+            return;
+        };
+        let Ok(Note::Latest(version, all)) = Note::decode(payload.clone()) else { return };
         let heard = stay.heard.all;
+        stay.shown.insert(key.to_owned(), version);
         let known = stay.versions.insert(key.to_owned(), version).unwrap_or_default();
         if version <= known {
             self.fail("latest-order", format!("{key} went from {known} to {version}"));
@@ -224,7 +238,10 @@ impl Books {
 
     fn reply(&mut self, request: SendId, payload: &Bytes) {
         let Some((_, wishes)) = self.report.take_if(|(send, _)| *send == request) else { return };
-        let Ok(Note::Report { count, .. }) = Note::decode(payload.clone()) else { return };
+        let Ok(Note::Report(report)) = Note::decode(payload.clone()) else { return };
+        self.answers += 1;
+        self.compare(&report);
+        let count = report.count;
         if self.loose || self.volatile {
             return;
         }
@@ -237,6 +254,29 @@ impl Books {
                 self.book, self.refused
             );
             self.fail("upstream-once", text);
+        }
+    }
+
+    /// A report is said in its place among the ordered messages: what was said before it has been
+    /// heard, and nothing that was said after it.
+    fn compare(&mut self, report: &Report) {
+        let Some(stay) = &mut self.stay else {
+            return self.fail("heard-all", "a report outside zones".to_owned());
+        };
+        let latest = report.latest.iter().map(|(key, version)| (format!("k{key}"), *version));
+        stay.reported = Some(latest.collect());
+        let heard = stay.heard;
+        if heard != report.said {
+            self.fail("heard-all", format!("{:?} was said, {heard:?} was heard", report.said));
+        }
+    }
+
+    /// Nothing changes any more: the latest values that were heard are those that the game has.
+    pub fn check_latest(&mut self) {
+        let Some(Stay { shown, reported: Some(reported), .. }) = &self.stay else { return };
+        if shown != reported {
+            let text = format!("the game has {reported:?}, {shown:?} were heard");
+            self.fail("latest-final", text);
         }
     }
 }

@@ -31,6 +31,7 @@ impl World {
             self.carry_out_hub(output);
         }
         self.check_banned();
+        self.check_sessions();
         let Some(deadline) = self.node.hub.as_ref().and_then(|hub| hub.next_deadline()) else {
             return;
         };
@@ -236,6 +237,7 @@ impl World {
         if std::mem::replace(&mut self.node.knows_full, is_full) == is_full {
             return;
         }
+        self.watch.outage.store_full(self.now, is_full);
         let zones: Vec<ZoneId> = self.node.zones.keys().copied().collect();
         for zone in zones {
             self.zone(zone, ZoneInput::StoreFull(is_full));

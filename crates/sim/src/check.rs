@@ -3,7 +3,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use rejoin_core::exchange::Hold;
 use rejoin_core::id::PlayerId;
+
+use crate::causes::Reasons;
+use crate::holds::{Holding, Outage};
+use crate::ladder::Streams;
 
 /// A promise that was broken.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -18,17 +23,25 @@ pub struct Violation {
 pub const CHECKERS: &[(&str, &str)] = &[
     ("upstream-once", "each message of a client is applied once, in order, or refused"),
     ("downstream-once", "each message of a zone is heard once, in order"),
+    ("heard-all", "when a report comes, all that the game had said before it has been heard"),
     ("latest-order", "a latest value comes never before its place, and never goes back"),
+    ("latest-final", "at rest every member has the newest latest values, and no cleared one"),
     ("ladder-honest", "a rung says what happened: nothing lost is Replayed, what is lost is named"),
     ("single-voice", "a connection that was taken over is told nothing any more"),
     ("no-lockout", "no crash and no lost Welcome keeps a player out of a session that lives"),
     ("hold-kept", "no hold ends before the server could have taken the player back for all of it"),
+    ("hold-ends", "a session that is held and has no match to wait for ends with its hold"),
+    ("cause-true", "a session ends only for a cause that is there, and that cause is told"),
+    ("not-blamed", "no honest client is closed for breaking the protocol"),
     ("one-place", "a session is in the zone that has it as a member, and in no other"),
     ("comes-back", "once faults stop, everybody is back and everything sent is acknowledged"),
     ("banned-out", "once a ban is told to be done, no session of its player goes on"),
     ("bounded", "no queue grows beyond its limit"),
     ("seat-held", "a Game's zone has whoever has a seat there in use, and nobody else"),
     ("match-data", "what is kept for a player in a match is what was set"),
+    ("owners-true", "objects are owned as set, handed over and taken, over any crash"),
+    ("timers-once", "a timer rings once, not before its time, and over any crash"),
+    ("jobs-once", "the result of a job comes once, over any crash"),
     ("client-sane", "no client ever sees a frame that breaks the protocol"),
     ("no-panic", "nothing but game code ever panics"),
     ("goes-to-sleep", "who is woken does what is due: nobody wakes for ever at one instant"),
@@ -56,9 +69,16 @@ pub enum Sleeper {
 pub struct Watch {
     /// The highest epoch welcomed, by session.
     pub epochs: BTreeMap<u64, u64>,
-    /// When a session was dropped, in world time, and how long it must at least be held; none: its
-    /// zone may end the hold at any time.
-    pub dropped: BTreeMap<u64, (u64, Option<u64>)>,
+    /// Sessions that are held, and how that went so far.
+    pub holdings: BTreeMap<u64, Holding>,
+    /// How a session would be held where it was seen last.
+    pub places: BTreeMap<u64, Hold>,
+    /// How long the server could take nobody back so far.
+    pub outage: Outage,
+    /// Why sessions may end.
+    pub reasons: Reasons,
+    /// What clients said about their streams, and what they were sent.
+    pub positions: BTreeMap<u64, Streams>,
     /// When the present hub became ready.
     pub ready_at: u64,
     /// Sessions that have been in a zone that forgets on a crash.

@@ -21,6 +21,8 @@ use crate::link::Who;
 use crate::speech::{Verb, Wish};
 use crate::world::World;
 
+/// Once faults have stopped, the longest time until a connected player has two answers.
+const ANSWER_US: u64 = 30_000_000;
 /// Simulated time between two looks at whether something goes wrong.
 const FAULT_EVERY_US: u64 = 100_000;
 
@@ -62,13 +64,6 @@ impl World {
         for text in damaged {
             self.watch.fail("no-lockout", text);
         }
-        // Whoever was here is held from now on.
-        let hub = self.node.hub.as_ref();
-        let held: Vec<SessionId> =
-            hub.map(|hub| hub.sessions().map(|(id, _)| id).collect()).unwrap_or_default();
-        for session in held {
-            self.note_drop(session);
-        }
         if !self.quiet && self.rng.per_mille(self.knobs.faults.crash_in_start) {
             self.node.crash_in = Some(self.rng.range(1, 12));
         }
@@ -99,6 +94,7 @@ impl World {
         let incarnation = self.node.incarnation;
         let wait = self.rng.below(2_000_000);
         self.plan(wait, Event::Ended { incarnation });
+        self.node.is_stopping = true;
         self.hub(HubInput::Shutdown);
     }
 
@@ -113,6 +109,7 @@ impl World {
     pub fn crash(&mut self) {
         self.tell(|| "crash".to_owned());
         self.note_crash();
+        self.forget_holds();
         self.node.kill(&mut self.rng);
         if !self.quiet && self.rng.per_mille(self.knobs.faults.rot) {
             self.rot();
@@ -353,6 +350,7 @@ impl World {
         if let Command::Ban(player, _) = &command {
             self.watch.banning.insert(ticket, *player);
         }
+        self.note_command(&command);
         self.hub(HubInput::Command { ticket, command });
     }
 
@@ -515,7 +513,20 @@ impl World {
     /// Whether everybody who can be back is back, with nothing left to say.
     #[must_use]
     pub fn is_settled(&self) -> bool {
-        self.players.iter().all(|player| player.retired || player.was_back) && self.seats_settled()
+        let is_done = |index| {
+            let player: &crate::player::Player = &self.players[index];
+            player.retired || (player.was_back && !self.is_unanswered(index))
+        };
+        (0..self.players.len()).all(is_done) && self.seats_settled()
+    }
+
+    /// Whether a player has been connected for long and has no answer to what it asks.
+    #[must_use]
+    pub fn is_unanswered(&self, index: usize) -> bool {
+        let player = &self.players[index];
+        !player.retired
+            && player.connected_since.is_some_and(|since| since + ANSWER_US < self.now)
+            && player.books.answers < 2
     }
 
     /// How much those still have to say who were not seen with nothing to say.
@@ -530,17 +541,17 @@ impl World {
         for index in 0..self.players.len() {
             let player = &mut self.players[index];
             player.was_back |= player.is_connected() && player.client.buffered().0 == 0;
+            let since = player.connected_since.unwrap_or(self.now);
+            player.connected_since = player.is_connected().then_some(since);
             if player.retired {
                 continue;
             }
             let time = self.players[index].time(self.now);
             if !self.players[index].is_connected() {
                 self.players[index].client.retry(time);
-            } else if self.players[index].books.zone.is_some() {
-                self.players[index].ask_report();
             } else {
                 // Refused outside zones, but heard: nobody idles out.
-                self.players[index].wish(Verb::Say, 0);
+                self.players[index].ask_report();
             }
             self.drain_player(index);
         }

@@ -15,19 +15,23 @@ use rejoin_core::zone::{
 };
 use rejoin_wire::v1::PartCause;
 
-use crate::speech::{Note, Page, Start, Verb, Wish};
+mod expected;
+
+use crate::check::Violation;
+use crate::speech::{Note, Page, Report, Start, Verb, Wish};
+use expected::Expected;
 
 thread_local! {
-    static BROKEN: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
+    static BROKEN: RefCell<Vec<Violation>> = const { RefCell::new(Vec::new()) };
 }
 
-/// What the game itself found broken since the last call.
-pub fn take_broken() -> Vec<String> {
+/// The promises that the game itself found broken since the last call.
+pub fn take_broken() -> Vec<Violation> {
     BROKEN.take()
 }
 
-fn broken(text: String) {
-    BROKEN.with_borrow_mut(|all| all.push(text));
+fn broken(checker: &'static str, text: String) {
+    BROKEN.with_borrow_mut(|all| all.push(Violation { checker, text }));
 }
 
 /// Wishes granted, by book: how many and the last. A session carries it from zone to zone.
@@ -57,9 +61,7 @@ pub struct Book<const CELLS: bool, const HARD: bool> {
     all: u64,
     pages: BTreeMap<SessionId, Page>,
     versions: BTreeMap<u64, u64>,
-    /// Match data as it was set, to compare with what is kept.
-    marked: BTreeMap<SessionId, u64>,
-    match_running: bool,
+    expected: Expected,
 }
 
 type Ctx<'a> = Context<'a, Note>;
@@ -108,8 +110,25 @@ impl<const CELLS: bool, const HARD: bool> Book<CELLS, HARD> {
         }
     }
 
+    fn page(&self, who: SessionId) -> Page {
+        self.pages.get(&who).copied().unwrap_or_default()
+    }
+
     fn start(&self, who: SessionId) -> Bytes {
-        Start { all: self.all, page: self.pages.get(&who).copied().unwrap_or_default() }.encode()
+        Start { all: self.all, page: self.page(who) }.encode()
+    }
+
+    /// Keeps what is expected in this step's commit; a game without cells keeps it when it is saved.
+    fn put_expected(&self, ctx: &mut Ctx<'_>) {
+        if CELLS {
+            ctx.put(&b"m"[..], self.expected.encode());
+        }
+    }
+
+    fn compare(&self, ctx: &Ctx<'_>) {
+        for violation in self.expected.compare(ctx) {
+            BROKEN.with_borrow_mut(|all| all.push(violation));
+        }
     }
 
     /// Books the wish: each exactly once, in order.
@@ -117,10 +136,8 @@ impl<const CELLS: bool, const HARD: bool> Book<CELLS, HARD> {
         let mut all = granted(ctx.data(from.session).cloned().unwrap_or_default());
         let (count, last) = all.get(&wish.book).copied().unwrap_or_default();
         if wish.number <= last {
-            broken(format!(
-                "upstream-once: book {} number {} after {last}",
-                wish.book, wish.number
-            ));
+            let text = format!("book {} number {} after {last}", wish.book, wish.number);
+            broken("upstream-once", text);
         }
         all.insert(wish.book, (count + 1, wish.number));
         while all.len() > 24 {
@@ -147,7 +164,10 @@ impl<const CELLS: bool, const HARD: bool> Book<CELLS, HARD> {
                 self.say_some(ctx, to, Some(from.session));
             }
             Verb::Latest => self.say_latest(ctx, wish.arg % 64),
-            Verb::Clear => ctx.clear(format!("k{}", wish.arg % 64)),
+            Verb::Clear => {
+                self.expected.latest.remove(&(wish.arg % 64));
+                ctx.clear(format!("k{}", wish.arg % 64));
+            }
             Verb::Loose => ctx.broadcast_unreliable(Note::Loose),
             Verb::Burst => {
                 for _ in 0..wish.arg % 40 {
@@ -165,7 +185,11 @@ impl<const CELLS: bool, const HARD: bool> Book<CELLS, HARD> {
             Verb::Report => {
                 let all = granted(ctx.data(from.session).cloned().unwrap_or_default());
                 let (count, last) = all.get(&wish.book).copied().unwrap_or_default();
-                ctx.reply(from, Note::Report { count, last });
+                let said = Start { all: self.all, page: self.page(from.session) };
+                let latest = self.expected.latest.iter().map(|(key, version)| (*key, *version));
+                let latest = latest.filter(|(key, _)| ctx.has_latest(&format!("k{key}")));
+                let latest = latest.collect();
+                ctx.reply(from, Note::Report(Report { count, last, said, latest }));
             }
             _ => self.arrange(ctx, from, wish),
         }
@@ -183,27 +207,32 @@ impl<const CELLS: bool, const HARD: bool> Book<CELLS, HARD> {
             }
             Verb::Timer => {
                 let delay = Duration::from_millis(wish.arg % 5_000);
+                self.expected.set_timer(wish.arg % 8, ctx.age() + delay);
                 ctx.after(delay, (wish.arg % 8).to_be_bytes().to_vec());
             }
-            Verb::Job => ctx.start_job(&b"job"[..], wish.arg.to_be_bytes().to_vec()),
+            Verb::Job => {
+                self.expected.start_job(wish.arg, ctx.age());
+                ctx.start_job(&b"job"[..], wish.arg.to_be_bytes().to_vec());
+            }
             Verb::End => ctx.end(),
             Verb::StartMatch => {
-                self.match_running = true;
+                self.expected.match_running = true;
                 ctx.start_match();
             }
             Verb::EndMatch => {
-                self.match_running = false;
-                self.marked.clear();
+                self.expected.match_running = false;
+                self.expected.match_data.clear();
                 ctx.end_match();
             }
             Verb::Own => {
                 let policy = [OnPart::Keep, OnPart::HandOver, OnPart::Destroy];
                 let on_part = policy[wish.arg as usize % 3];
+                self.expected.owners.insert(wish.arg % 16, (from.player, on_part));
                 ctx.set_owner(ObjectId(wish.arg % 16), from.player, on_part);
             }
             Verb::Avatar => ctx.set_avatar(from.session, Some(ObjectId(wish.arg % 16))),
             Verb::MatchData => {
-                self.marked.insert(from.session, wish.arg);
+                self.expected.match_data.insert(from.session, wish.arg);
                 ctx.set_match_data(from.player, wish.arg.to_be_bytes().to_vec());
             }
             _ => {}
@@ -214,6 +243,7 @@ impl<const CELLS: bool, const HARD: bool> Book<CELLS, HARD> {
         let version = self.versions.entry(key).or_default();
         *version += 1;
         let version = *version;
+        self.expected.latest.insert(key, version);
         if CELLS {
             ctx.put([b"v", &key.to_be_bytes()[..]].concat(), version.to_be_bytes().to_vec());
         }
@@ -229,10 +259,12 @@ impl<const CELLS: bool, const HARD: bool> Book<CELLS, HARD> {
             out.put_u64(page.one);
             out.put_u64(page.some);
         }
+        out.put_u64(self.versions.len() as u64);
         for (key, version) in &self.versions {
             out.put_u64(*key);
             out.put_u64(*version);
         }
+        out.put(self.expected.encode());
         out.freeze()
     }
 
@@ -242,10 +274,11 @@ impl<const CELLS: bool, const HARD: bool> Book<CELLS, HARD> {
             let who = SessionId(saved.get_u64());
             self.pages.insert(who, Page { one: saved.get_u64(), some: saved.get_u64() });
         }
-        while saved.has_remaining() {
+        for _ in 0..saved.get_u64() {
             let key = saved.get_u64();
             self.versions.insert(key, saved.get_u64());
         }
+        self.expected = Expected::decode(saved);
     }
 
     fn decode_cell(&mut self, key: &Bytes, mut value: Bytes) {
@@ -256,6 +289,7 @@ impl<const CELLS: bool, const HARD: bool> Book<CELLS, HARD> {
                 self.pages.insert(SessionId(who), page);
             }
             (Some(b'v'), Some(key)) => drop(self.versions.insert(key, value.get_u64())),
+            (Some(b'm'), _) => self.expected = Expected::decode(value),
             _ => self.all = value.get_u64(),
         }
     }
@@ -278,6 +312,8 @@ impl<const CELLS: bool, const HARD: bool> Zone for Book<CELLS, HARD> {
         }
         self.pages.insert(who, Page::default());
         self.put_page(ctx, who);
+        self.expected.joined(who, ctx.player_of(who));
+        self.put_expected(ctx);
         let start = self.start(who);
         // The joiner hears its own join.
         let k = self.next_all(ctx);
@@ -287,16 +323,18 @@ impl<const CELLS: bool, const HARD: bool> Zone for Book<CELLS, HARD> {
 
     fn on_part(&mut self, ctx: &mut Ctx<'_>, who: SessionId, _cause: PartCause) {
         self.pages.remove(&who);
-        self.marked.remove(&who);
+        self.expected.parted(who);
+        self.put_expected(ctx);
         self.put_page(ctx, who);
         let k = self.next_all(ctx);
         ctx.broadcast(Note::All(k, 0));
     }
 
     fn on_disconnect(&mut self, ctx: &mut Ctx<'_>, who: SessionId) -> Disconnect {
-        if !self.match_running {
+        if !self.expected.match_running {
             // Before a match has started a drop forgets.
-            self.marked.remove(&who);
+            self.expected.match_data.remove(&who);
+            self.put_expected(ctx);
         }
         let k = self.next_all(ctx);
         ctx.broadcast(Note::All(k, 0));
@@ -306,10 +344,10 @@ impl<const CELLS: bool, const HARD: bool> Zone for Book<CELLS, HARD> {
     fn on_reconnect(&mut self, ctx: &mut Ctx<'_>, who: SessionId) {
         let kept = ctx.player_of(who).and_then(|player| ctx.match_data(player).cloned());
         let kept = kept.and_then(|data| data[..].try_into().ok()).map(u64::from_be_bytes);
-        if let Some(marked) = self.marked.get(&who)
-            && kept != Some(*marked)
+        if let Some(set) = self.expected.match_data.get(&who)
+            && kept != Some(*set)
         {
-            broken(format!("match-data: {who} had {marked}, {kept:?} was kept"));
+            broken("match-data", format!("{who} had {set}, {kept:?} was kept"));
         }
         self.say_one(ctx, who);
     }
@@ -319,10 +357,16 @@ impl<const CELLS: bool, const HARD: bool> Zone for Book<CELLS, HARD> {
     }
 
     fn on_message(&mut self, ctx: &mut Ctx<'_>, from: Sender, wish: Wish) {
+        self.compare(ctx);
         if wish.number > 0 && from.number > 0 {
             self.grant(ctx, &from, &wish);
         }
         self.do_verb(ctx, &from, &wish);
+        // A departure is carried out before the effects that follow it, and keeps what it changes
+        // itself: what was expected before must not be put behind it.
+        if !matches!(wish.verb, Verb::Kick | Verb::Transfer | Verb::End) {
+            self.put_expected(ctx);
+        }
     }
 
     fn on_answer(
@@ -336,17 +380,28 @@ impl<const CELLS: bool, const HARD: bool> Zone for Book<CELLS, HARD> {
         ctx.broadcast(Note::All(k, 0));
     }
 
-    fn on_job(&mut self, ctx: &mut Ctx<'_>, _key: Bytes, _result: Bytes) {
+    fn on_job(&mut self, ctx: &mut Ctx<'_>, _key: Bytes, mut result: Bytes) {
+        let arg = result.try_get_u64().unwrap_or_default();
+        if !self.expected.job_done(arg) {
+            broken("jobs-once", format!("the result of job {arg} came once more"));
+        }
+        self.put_expected(ctx);
         let k = self.next_all(ctx);
         ctx.broadcast(Note::All(k, 0));
     }
 
-    fn on_timer(&mut self, ctx: &mut Ctx<'_>, _key: Bytes) {
+    fn on_timer(&mut self, ctx: &mut Ctx<'_>, mut key: Bytes) {
+        let key = key.try_get_u64().unwrap_or_default();
+        if let Err(text) = self.expected.timer_due(key, ctx.age()) {
+            broken("timers-once", text);
+        }
+        self.put_expected(ctx);
         let k = self.next_all(ctx);
         ctx.broadcast(Note::All(k, 0));
     }
 
     fn on_tick(&mut self, ctx: &mut Ctx<'_>) {
+        self.compare(ctx);
         if ctx.tick().is_multiple_of(8) && !self.pages.is_empty() {
             let k = self.next_all(ctx);
             ctx.broadcast(Note::All(k, 0));

@@ -96,8 +96,7 @@ impl World {
     pub(crate) fn overhear(&mut self, event: &Told) {
         self.tell(|| format!("server: {event:?}"));
         match event {
-            Told::PlayerDropped { session, .. } => self.note_drop(*session),
-            Told::HoldEnded { session } => self.check_hold(session.0),
+            Told::PlayerLeft { session, cause, .. } => self.check_told_cause(*session, *cause),
             Told::ZoneJoined { session, zone } => {
                 if matches!(zone.kind.as_str(), "session" | "memory") {
                     self.watch.volatile.insert(session.0);

@@ -1,8 +1,11 @@
 //! One faked connection: two byte streams with a delay, that can end at any byte, at both ends or
 //! at one. Frames are length-prefixed as on a real stream, and cut into pieces at random.
 
+use std::collections::VecDeque;
+
 use rejoin_core::guard::Origin;
 use rejoin_wire::Framer;
+use rejoin_wire::v1::Hello;
 
 /// Who is at the client's end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -37,6 +40,16 @@ pub struct Link {
     pub client: Framer,
     /// The session and epoch it was welcomed to.
     pub welcomed: Option<(u64, u64)>,
+    /// The hello that the server has read.
+    pub hello: Option<Hello>,
+    /// The position of a client that was welcomed as overrun, until its Resync is judged.
+    pub overrun: Option<(u64, u64)>,
+    /// The leg of the next numbered frame downwards.
+    pub leg: u64,
+    /// Numbered frames that were sent down and whose acknowledgement the server has not read.
+    pub in_flight: VecDeque<(u64, u64)>,
+    /// Since when there are none, after there were some; none again after a Resync.
+    pub idle_since: Option<u64>,
 }
 
 impl Link {
@@ -64,6 +77,11 @@ impl Link {
             server: Framer::new(client_max),
             client: Framer::new(server_max),
             welcomed: None,
+            hello: None,
+            overrun: None,
+            leg: 0,
+            in_flight: VecDeque::new(),
+            idle_since: None,
         }
     }
 }

@@ -167,6 +167,7 @@ impl World {
     }
 
     pub(crate) fn close_down(&mut self, id: u64, code: CloseCode) {
+        self.check_close(id, code);
         let Some(link) = self.links.get_mut(&id) else { return };
         link.server_open = false;
         link.up_dead = true;
@@ -203,6 +204,9 @@ impl World {
                     let size = frame.len();
                     let frame = decode_client(encoding, frame, &Limits::DEFAULT);
                     self.tell(|| format!("link {id} up: {frame:?}"));
+                    if let Ok(frame) = &frame {
+                        self.note_frame(id, frame);
+                    }
                     let connection = ConnectionId(id);
                     self.hub(HubInput::Received { connection, frame, bytes: size });
                 }

@@ -2,6 +2,7 @@
 //! it can be stopped between any two outputs.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
 
 use crate::bureau::Bureau;
 use crate::disk::Disk;
@@ -50,6 +51,10 @@ pub struct Node {
     pub stalled_until: u64,
     /// Since when; its zones have not been told.
     pub stalled_since: Option<u64>,
+    /// It was asked to end.
+    pub is_stopping: bool,
+    /// After how long without a message this process ends a session.
+    pub idle: Duration,
     /// When the hub will be woken.
     pub hub_wake: Option<u64>,
     /// When the last message between two machines arrives: to a zone, and from it.
@@ -96,6 +101,8 @@ impl Node {
         self.boot_at = now;
         self.stalled_until = 0;
         self.stalled_since = None;
+        self.is_stopping = false;
+        self.idle = knobs.hub.idle;
         self.hub_wake = None;
         self.crash_in = None;
         self.knows_full = false;

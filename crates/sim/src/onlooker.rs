@@ -1,7 +1,6 @@
 //! What onlookers look at: every frame the server puts on a connection, holds that end, queues, and
 //! at the end who is where.
 
-use rejoin_core::exchange::Hold;
 use rejoin_core::hub::Duplicates;
 use rejoin_core::id::{SessionId, ZoneId};
 use rejoin_core::session::{Place, Session};
@@ -13,8 +12,6 @@ use crate::world::World;
 
 /// What one step may give out at most: a burst to everybody.
 const STEP_OUTPUTS: usize = 4_096;
-/// How long a disk that stalls or is full keeps a commit waiting, with all that comes on top.
-const DISK_DELAY_US: u64 = 11_000_000;
 
 impl World {
     /// Looks at a frame that the server puts on a connection.
@@ -35,9 +32,15 @@ impl World {
                 *known = welcome.epoch;
                 if let Some(link) = self.links.get_mut(&id) {
                     link.welcomed = Some((welcome.session, welcome.epoch));
+                    let who = link.who;
+                    self.note_speaker(welcome.session, who);
                 }
+                self.check_welcome(id, &welcome);
             }
-            server_frame::Frame::Down(_) | server_frame::Frame::Applied(_) => {
+            server_frame::Frame::Down(_)
+            | server_frame::Frame::Applied(_)
+            | server_frame::Frame::Resync(_)
+            | server_frame::Frame::Loose(_) => {
                 let welcomed = self.links.get(&id).and_then(|link| link.welcomed);
                 let newest = welcomed.map(|(session, _)| self.watch.epochs.get(&session).copied());
                 if let (Some((session, epoch)), Some(newest)) = (welcomed, newest)
@@ -45,6 +48,11 @@ impl World {
                 {
                     let text = format!("session {session} epoch {epoch}, {newest:?} is newer");
                     self.watch.fail("single-voice", text);
+                }
+                match frame {
+                    server_frame::Frame::Resync(resync) => self.check_resync(id, &resync),
+                    server_frame::Frame::Down(down) => self.note_down(id, &down),
+                    _ => {}
                 }
             }
             server_frame::Frame::Refusal(refusal) => self.check_refusal(id, refusal.code()),
@@ -69,47 +77,6 @@ impl World {
         if lives.is_some_and(|session| session.ending.is_none()) {
             let text = format!("player {index} got {code:?}, its session {saved:?} lives");
             self.watch.fail("no-lockout", text);
-        }
-    }
-
-    /// A session was dropped: how long must it be held?
-    pub fn note_drop(&mut self, session: SessionId) {
-        let kinds = self.knobs.hub.kinds.iter().map(|(name, kind)| (name, kind.config.hold));
-        let timed = |hold: Hold| match hold {
-            Hold::Timed(while_) => Some(while_.as_micros() as u64),
-            _ => None,
-        };
-        // It may have left its zone by now, so the shortest of all holds is what can be asked for.
-        let holds = kinds.clone().map(|(_, hold)| hold).chain([self.knobs.hub.hold]);
-        let shortest = holds.filter_map(timed).min();
-        let known = self.node.hub.as_ref().and_then(|hub| hub.session(session));
-        let held = known.is_some_and(|session| session.ending.is_none());
-        let zone = known.and_then(|session| session.zone());
-        let untimed = kinds.filter(|(_, hold)| timed(*hold).is_none());
-        let free = untimed.flat_map(|(kind, _)| ["z0", "z1"].map(|name| ZoneId::of(kind, name)));
-        let at_will = zone.is_some_and(|zone| free.clone().any(|other| other == zone));
-        // One without any hold is ending already when its drop is told.
-        let least = shortest.filter(|_| held && !at_will);
-        self.watch.dropped.insert(session.0, (self.now, least));
-    }
-
-    /// A hold ended: had the server been there for all of it?
-    pub fn check_hold(&mut self, session: u64) {
-        let Some((dropped, Some(least))) = self.watch.dropped.get(&session).copied() else {
-            return;
-        };
-        let since = dropped.max(self.watch.ready_at).max(self.node.boot_at);
-        // Drop and end are told once they are committed, and a stall that is too short to count as
-        // one can delay that: give or take both.
-        let mut slack = self.knobs.commit_us * 2 + self.knobs.hub.stall.as_micros() as u64;
-        let faults = &self.knobs.faults;
-        if faults.disk_stall > 0 || faults.disk_full > 0 {
-            slack += DISK_DELAY_US;
-        }
-        let held = self.now - since + slack;
-        if held < least {
-            let text = format!("session {session} was held {held} us of {least}");
-            self.watch.fail("hold-kept", text);
         }
     }
 
@@ -189,6 +156,18 @@ impl World {
                 let status = player.client.status();
                 let text = format!("player {index} is {status:?} with {buffered} unacknowledged");
                 self.watch.fail("comes-back", text);
+            }
+            if self.is_unanswered(index) {
+                let text = format!("player {index} asked how things stand and hears no answer");
+                self.watch.fail("heard-all", text);
+            }
+            let player = &mut self.players[index];
+            if player.is_connected() && !player.retired {
+                player.books.check_latest();
+            }
+            for violation in player.books.take_found() {
+                let text = format!("player {index}: {}", violation.text);
+                self.watch.fail(violation.checker, text);
             }
         }
     }

@@ -46,6 +46,8 @@ pub struct Player {
     pub shared: bool,
     /// Once faults had stopped it was connected, and all it had sent was acknowledged.
     pub was_back: bool,
+    /// Once faults had stopped: since when it has been connected at every nudge.
+    pub connected_since: Option<u64>,
     /// It should not be connected any more.
     pub retired: bool,
     /// Seats that were reserved for it.
@@ -78,6 +80,7 @@ impl Player {
             wake: None,
             shared: false,
             was_back: false,
+            connected_since: None,
             retired: false,
             tickets: Vec::new(),
             clock: (rng.below(1 << 40), rng.range(0, 1_000) as i64 - 500),

@@ -106,9 +106,21 @@ pub enum Note {
     Loose,
     /// A question.
     Call,
-    /// How many wishes of a book were granted, and the last of them.
-    #[allow(missing_docs)]
-    Report { count: u64, last: u64 },
+    /// How things stand for whoever asked.
+    Report(Report),
+}
+
+/// What the game says when a player asks how things stand.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Report {
+    /// How many wishes of the player's book were granted.
+    pub count: u64,
+    /// The number of the last of them.
+    pub last: u64,
+    /// How much was said so far, to everybody and to this player.
+    pub said: Start,
+    /// Keys that have a latest value, each with its version.
+    pub latest: Vec<(u64, u64)>,
 }
 
 impl Message for Note {
@@ -138,10 +150,15 @@ impl Message for Note {
             }
             Self::Loose => out.put_u8(4),
             Self::Call => out.put_u8(5),
-            Self::Report { count, last } => {
+            Self::Report(report) => {
                 out.put_u8(6);
-                out.put_u64(*count);
-                out.put_u64(*last);
+                out.put_u64(report.count);
+                out.put_u64(report.last);
+                out.put(report.said.encode());
+                for (key, version) in &report.latest {
+                    out.put_u64(*key);
+                    out.put_u64(*version);
+                }
             }
         }
         out.freeze()
@@ -164,7 +181,16 @@ impl Message for Note {
             3 => Self::Latest(number()?, number()?),
             4 => Self::Loose,
             5 => Self::Call,
-            6 => Self::Report { count: number()?, last: number()? },
+            6 => {
+                let (count, last) = (number()?, number()?);
+                let all = number()?;
+                let said = Start { all, page: Page { one: number()?, some: number()? } };
+                let mut latest = Vec::new();
+                while let Ok(key) = number() {
+                    latest.push((key, number()?));
+                }
+                Self::Report(Report { count, last, said, latest })
+            }
             _ => return Err(BadPayload("no such note".to_owned())),
         })
     }

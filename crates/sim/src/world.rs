@@ -147,9 +147,8 @@ impl World {
         self.trace.update(&self.now.to_le_bytes());
         self.trace.update(event.name().as_bytes());
         self.happen(order, event);
-        for text in game::take_broken() {
-            let checker = if text.starts_with("match") { "match-data" } else { "upstream-once" };
-            self.watch.fail(checker, text);
+        for broken in game::take_broken() {
+            self.watch.fail(broken.checker, broken.text);
         }
         true
     }
@@ -157,6 +156,7 @@ impl World {
     /// The process runs again after it stood still: its driver has seen that, and tells the zones.
     fn run_on(&mut self) {
         let Some(since) = self.node.stalled_since.take() else { return };
+        self.watch.outage.stood_still(self.now - since, self.knobs.hub.stall);
         let gap = Duration::from_micros(self.now - since);
         let zones: Vec<ZoneId> = self.node.zones.keys().copied().collect();
         for zone in zones {

@@ -16,6 +16,7 @@ use crate::event::{EndCause, Event};
 use crate::exchange::Hold;
 use crate::id::{ConnectionId, SessionEpoch, SessionId, ZoneId};
 use crate::mark::{Mark, hit};
+use crate::planted::{Bug, is_armed};
 use crate::session::{Place, Presence};
 use crate::time::{Time, WallTime};
 
@@ -298,6 +299,8 @@ impl Hub {
                 return self.end(now, id, EndCause::HoldEnded);
             }
         };
+        let while_ =
+            while_.map(|while_| if is_armed(Bug::HoldHalved) { while_ / 2 } else { while_ });
         let until = while_.map(|while_| {
             self.alarms.set(now, while_, Alarm::Hold(id, epoch));
             now.after(while_)
@@ -336,7 +339,7 @@ impl Hub {
     }
 
     fn hold_due(&mut self, now: Time, id: SessionId, epoch: SessionEpoch) {
-        if self.going_down {
+        if self.going_down || is_armed(Bug::HoldForgotten) {
             return;
         }
         let session = self.sessions.get(&id).filter(|session| session.epoch == epoch);
@@ -364,7 +367,8 @@ impl Hub {
         hit(Mark::HoldEnded);
         let event = super::HubOutput::Event(Event::HoldEnded { session: id });
         self.after(id, super::commit::After::Output(event));
-        self.end(now, id, EndCause::HoldEnded);
+        let is_wrong = is_armed(Bug::WrongCause);
+        self.end(now, id, if is_wrong { EndCause::Left } else { EndCause::HoldEnded });
     }
 
     /// The match of a zone ended: holds that waited for that end with it.

@@ -13,6 +13,7 @@ use crate::event::{EndCause, Event};
 use crate::exchange::{Admit, Departed, ToZone, ZoneName};
 use crate::id::{ConnectionId, GameId, Leg, SeatId, SessionEpoch, SessionId, ZoneId};
 use crate::mark::{Mark, hit};
+use crate::planted::{Bug, is_armed};
 use crate::seat::Seating;
 use crate::session::{Joining, Place, Presence, Window};
 use crate::time::Time;
@@ -134,6 +135,9 @@ impl Hub {
         // First, so that the zone is not ended before it has given back what it holds of the client.
         self.set_gate(id, |gate| {
             gate.moving = false;
+            if is_armed(Bug::NotSettled) {
+                gate.settling.clear();
+            }
             gate.settling.push((zone, stay));
         });
         let leg = self.open_own_leg(id);

@@ -21,6 +21,7 @@ use crate::event::{EndCause, Event};
 use crate::exchange::{Link, Native, ToHub, ToZone, ZoneName};
 use crate::id::{CallId, JobId, OwnerEpoch, Revision, SessionId, ZoneId};
 use crate::mark::{Mark, hit};
+use crate::planted::{Bug, is_armed};
 use crate::scope::{Batch, Opened};
 use crate::time::Time;
 
@@ -319,7 +320,7 @@ impl<Z: Zone> ZoneCore<Z> {
     fn job_done(&mut self, now: Time, job: JobId, result: Bytes) {
         if let Some((key, _)) = self.room.jobs.remove(&job) {
             hit(Mark::JobDone);
-            self.room.dirty.jobs = true;
+            self.room.dirty.jobs |= !is_armed(Bug::JobKept);
             self.step(now, None, |game, ctx| game.on_job(ctx, key, result));
         }
     }
@@ -327,7 +328,7 @@ impl<Z: Zone> ZoneCore<Z> {
     fn wake(&mut self, now: Time) {
         while let Some(key) = self.room.clock.take_due(now) {
             hit(Mark::TimerRang);
-            self.room.dirty.timers = true;
+            self.room.dirty.timers |= !is_armed(Bug::TimerKept);
             self.step(now, None, |game, ctx| game.on_timer(ctx, key));
         }
         while self.room.clock.take_tick(now, self.room.config.catch_up_ticks_max) {

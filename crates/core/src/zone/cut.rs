@@ -24,6 +24,7 @@ use crate::exchange::{ToHub, ZoneName};
 use crate::id::{CallId, JobId, Leg, ObjectId, PlayerId, Revision, SessionEpoch, SessionId};
 use crate::mark::{Mark, hit};
 use crate::outbox::Kept;
+use crate::planted::{Bug, is_armed};
 use crate::roster::Presence;
 use crate::scope::{Batch, Change, ScopeId};
 use crate::session::LostUpstream;
@@ -500,7 +501,8 @@ fn restore_players(now: Time, room: &mut Room, running: bool, players: Vec<row::
         let Some(player) = PlayerId::from_slice(&row.player) else { continue };
         let session = SessionId(row.session);
         // Ids in a cut are distinct, and a record for each fitted before.
-        let _ = room.roster.connect(now, session, player, MatchData(row.data));
+        let data = if is_armed(Bug::MatchDataNotRead) { Bytes::new() } else { row.data };
+        let _ = room.roster.connect(now, session, player, MatchData(data));
         if row.session == 0 {
             let _ = room.roster.disconnect(now, session);
         }

@@ -16,9 +16,10 @@ use super::{Disconnect, JoinDenied, Zone};
 use crate::call::{CallFailed, Calls};
 use crate::event::Event;
 use crate::exchange::{Admit, Attach, Departed, Link, ResumeFrom, ToHub, ToZone, ZoneName};
-use crate::id::{Leg, OwnerEpoch, SessionEpoch, SessionId};
+use crate::id::{Leg, OwnerEpoch, PlayerId, SessionEpoch, SessionId};
 use crate::mark::{Mark, hit};
 use crate::outbox::Stretch;
+use crate::planted::{Bug, is_armed};
 use crate::session::LostUpstream;
 use crate::time::Time;
 
@@ -423,6 +424,8 @@ impl<Z: Zone> ZoneCore<Z> {
         let _ = self.room.roster.disconnect(now, session);
         self.room.dirty.players.insert(player);
         let heir = self.room.members.longest_here();
+        let stays = is_armed(Bug::ObjectsNotParted) && cause == PartCause::Transferred;
+        let player = if stays { PlayerId::default() } else { player };
         for change in self.room.objects.part(player, heir) {
             self.tell_owner(Some(change));
             self.step(now, None, |game, ctx| game.on_owner(ctx, change));
@@ -528,6 +531,8 @@ fn verdict(
                 Err(RungReason::UnknownPosition)
             } else if *leg != member.leg || *seq < member.lost.max(member.acked) {
                 Err(given_up(member))
+            } else if is_armed(Bug::ResyncedForNothing) && seq % 2 == 0 {
+                Err(RungReason::Overrun)
             } else {
                 Ok(Some(*seq))
             }

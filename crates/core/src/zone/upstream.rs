@@ -290,7 +290,9 @@ impl<Z: Zone> ZoneCore<Z> {
             member.progress_at = Some(service.after(self.room.config.progress));
             self.room.deadlines.arm(session, member);
         }
-        self.room.pump(session, &mut self.out);
+        if !is_armed(Bug::AckSendsNothing) {
+            self.room.pump(session, &mut self.out);
+        }
     }
 
     /// The hub will close the connection; until it says so nothing more is said on it.
