@@ -405,6 +405,15 @@ impl Hub {
         }
     }
 
+    /// Whether a connection is read more slowly than it sends. What it acknowledges waits behind what it
+    /// sends, so that it cannot be called slow.
+    pub(crate) fn is_throttled(&self, now: Time, id: ConnectionId) -> bool {
+        let (messages, bytes) = (self.config.messages, self.config.bytes);
+        self.connections.get(&id).is_some_and(|known| {
+            !known.messages.over(now, messages).max(known.bytes.over(now, bytes)).is_zero()
+        })
+    }
+
     /// A connection has been over its burst since the last look, or since it began to be. One that is
     /// only a little faster than it may be is delayed for as long as it likes; one that got ahead by
     /// half of that time or more, at one and a half times its rate, is a flood.

@@ -181,7 +181,12 @@ impl Hub {
             ToHub::Forgotten { session, stay } => self.forgotten(now, zone, session, stay),
             ToHub::Bounced { session, epoch, up } => self.bounced(now, session, epoch, up),
             ToHub::Sever { session, epoch, code } => {
-                if let Some(link) = self.link_of(session).filter(|link| link.epoch == epoch) {
+                let link = self.link_of(session).filter(|link| link.epoch == epoch);
+                // The zone asks again while a member that stays connected acknowledges nothing.
+                let link = link.filter(|link| {
+                    code != CloseCode::TooSlow || !self.is_throttled(now, link.connection)
+                });
+                if let Some(link) = link {
                     self.drop_connection(now, link.connection, code, "severed by its zone");
                 }
             }

@@ -248,6 +248,11 @@ impl<Z: Zone> ZoneCore<Z> {
         if is_slow {
             hit(Mark::TooSlow);
             self.sever(session, epoch, CloseCode::TooSlow);
+            // The hub spares a sender that it reads slowly itself. It is looked at again after as long.
+            let progress_at = service.after(self.room.config.progress);
+            if let Some(member) = self.room.members.get_mut(session) {
+                member.progress_at = Some(progress_at);
+            }
         }
         self.room.arm(session);
     }

@@ -8,7 +8,7 @@ use rejoin_core::event::{Event, Offence, Step};
 use rejoin_core::guard::{GuardConfig, Origin};
 use rejoin_core::hub::{HubConfig, HubInput};
 use rejoin_core::wire::Bytes;
-use rejoin_core::wire::v1::{CloseCode, Hello, Rung, hello, server_frame};
+use rejoin_core::wire::v1::{CloseCode, Hello, Ping, Rung, client_frame, hello, server_frame};
 
 use crate::desk::client::Client;
 use crate::desk::{Desk, config};
@@ -123,6 +123,34 @@ fn a_small_steady_excess_is_delayed_for_ever_and_told_once() {
     assert_eq!(told, 1);
     let expected = [(Step::Warn, Offence::Messages), (Step::Throttle, Offence::Messages)];
     assert_eq!(steps(&desk), expected);
+}
+
+/// What a sender acknowledges waits behind what it sends, and both are read slowly: by our own doing.
+#[test]
+fn a_sender_that_is_read_slowly_is_not_too_slow_for_its_acknowledgements() {
+    let guard =
+        GuardConfig { sever_after: GuardConfig::default().sever_after, ..GuardConfig::open() };
+    let mut desk = from_home(HubConfig { guard, ..config() });
+    desk.login("ann");
+    desk.join("ann", "memory");
+    // Its burst is spent after twenty seconds; it is throttled from then on.
+    for round in 0_u64..90 * 132 {
+        if round == 30 * 132 {
+            desk.mute("ann");
+        }
+        let due = (round + 1) * 1_000 / 132;
+        desk.wait(due - round * 1_000 / 132);
+        desk.say("ann", "say on and on");
+        assert_eq!(desk.closed("ann"), None, "after {round} messages");
+    }
+    // Nothing is held up any more, and still nothing is acknowledged.
+    for _ in 0..25 {
+        desk.wait(1_000);
+        if desk.closed("ann").is_none() {
+            desk.frame("ann", client_frame::Frame::Ping(Ping { nonce: 1 }));
+        }
+    }
+    assert_eq!(desk.closed("ann"), Some(CloseCode::TooSlow));
 }
 
 #[test]
