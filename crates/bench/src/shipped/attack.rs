@@ -14,11 +14,11 @@ use clap::ValueEnum;
 use hdrhistogram::Histogram;
 use rejoin_wire::v1;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpSocket;
+use tokio::net::{TcpSocket, TcpStream};
 use tokio::time::{Instant, interval, sleep, sleep_until};
 
 use super::client::{Client, up_message};
-use super::process::Shipped;
+use super::process::{ApiKey, Shipped};
 use crate::case::histogram;
 use crate::machine;
 
@@ -29,6 +29,8 @@ const ATTACKERS: usize = 100;
 const RATE: u64 = 59;
 /// Echoes of the honest player in a second.
 const ECHOES: u64 = 20;
+/// Games that searches look at.
+const GAMES: usize = 1_000;
 /// Memory is compared from here on.
 const SETTLED: Duration = Duration::from_secs(10);
 /// How long attackers may take to log in: one address has ten logins a second.
@@ -53,6 +55,8 @@ pub(super) enum Attack {
     Pings,
     /// HTTP requests for a page that needs no key.
     Requests,
+    /// Searches with a client's key that look at all Games and find none.
+    Searches,
 }
 
 /// What one run showed.
@@ -69,15 +73,21 @@ pub(super) struct Shown {
 
 struct Scene {
     at: SocketAddr,
+    /// The key of the role `client`, which every player of a game has.
+    key: String,
     frames: AtomicU64,
     is_over: AtomicBool,
 }
 
 /// Starts a server and plays one attack against it for so long.
 pub(super) async fn play(program: &Path, attack: Attack, length: Duration) -> Result<Shown> {
-    let server = Shipped::start(program, "")?;
+    let (client, operator) = (ApiKey::new(program, "client")?, ApiKey::new(program, "operator")?);
+    let server = Shipped::start(program, &[client.settings, operator.settings].concat())?;
+    if attack == Attack::Searches {
+        make_games(server.at, &operator.key).await?;
+    }
     let (frames, is_over) = (AtomicU64::new(0), AtomicBool::new(false));
-    let scene = Arc::new(Scene { at: server.at, frames, is_over });
+    let scene = Arc::new(Scene { at: server.at, key: client.key, frames, is_over });
     let begin = Instant::now() + ENTRY;
     for number in 0..ATTACKERS {
         let scene = Arc::clone(&scene);
@@ -136,9 +146,9 @@ async fn attacker(scene: &Scene, attack: Attack, number: usize, begin: Instant) 
             sleep_until(begin).await;
             return garbage(scene, number as u64).await;
         }
-        Attack::Requests => {
+        Attack::Requests | Attack::Searches => {
             sleep_until(begin).await;
-            return requests(scene).await;
+            return requests(scene, attack).await;
         }
         _ => {}
     }
@@ -178,7 +188,7 @@ async fn attacker(scene: &Scene, attack: Attack, number: usize, begin: Instant) 
                 sent = 100;
                 client.ping(100).await?;
             }
-            Attack::Resumes | Attack::Requests => {}
+            Attack::Resumes | Attack::Requests | Attack::Searches => {}
         }
         scene.frames.fetch_add(sent, Ordering::Relaxed);
         client.catch_up().await?;
@@ -203,12 +213,39 @@ async fn garbage(scene: &Scene, number: u64) -> Result<()> {
     Ok(())
 }
 
-/// The description of the HTTP interface, again and again on one connection.
-async fn requests(scene: &Scene) -> Result<()> {
+/// Games that a search has to look at, made from several addresses: each may ask for so much.
+async fn make_games(at: SocketAddr, key: &str) -> Result<()> {
+    for number in 0..GAMES {
+        let from = Ipv4Addr::new(127, 0, 1, (number % 100) as u8 + 1);
+        let mut socket = dial(from, at).await?;
+        let body = format!("{{\"fleet\":\"relay\",\"key\":\"g{number}\",\"capacity\":4}}");
+        let head = format!("POST /v1/games HTTP/1.1\r\nHost: {at}\r\nAuthorization: Bearer {key}");
+        let length = body.len();
+        let head = format!("{head}\r\nContent-Type: application/json\r\nContent-Length: {length}");
+        socket.write_all(format!("{head}\r\n\r\n{body}").as_bytes()).await?;
+        let mut read = [0; 12];
+        socket.read_exact(&mut read).await?;
+        anyhow::ensure!(&read == b"HTTP/1.1 201", "a Game was answered {:?}", read.escape_ascii());
+    }
+    Ok(())
+}
+
+async fn dial(from: Ipv4Addr, to: SocketAddr) -> Result<TcpStream> {
     let socket = TcpSocket::new_v4()?;
-    socket.bind(SocketAddr::from((HOSTILE, 0)))?;
-    let mut socket = socket.connect(scene.at).await?;
-    let request = format!("GET /v1/openapi.json HTTP/1.1\r\nHost: {}\r\n\r\n", scene.at);
+    socket.bind(SocketAddr::from((from, 0)))?;
+    Ok(socket.connect(to).await?)
+}
+
+/// The description of the HTTP interface or a search, again and again on one connection.
+async fn requests(scene: &Scene, attack: Attack) -> Result<()> {
+    let mut socket = dial(HOSTILE, scene.at).await?;
+    let path = match attack {
+        Attack::Searches => "/v1/search?fleet=relay&filter=players%20%3E%203&sort=created%20DESC",
+        _ => "/v1/openapi.json",
+    };
+    let (at, key) = (scene.at, &scene.key);
+    let request =
+        format!("GET {path} HTTP/1.1\r\nHost: {at}\r\nAuthorization: Bearer {key}\r\n\r\n");
     let mut read = vec![0; 256 << 10];
     while !scene.is_over.load(Ordering::Relaxed) {
         socket.write_all(request.as_bytes()).await?;

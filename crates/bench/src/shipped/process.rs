@@ -8,6 +8,26 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 
+/// A key of the HTTP interface, as `rejoin key new` makes it.
+pub(super) struct ApiKey {
+    /// What a client sends.
+    pub(super) key: String,
+    /// What the server is told of it.
+    pub(super) settings: String,
+}
+
+impl ApiKey {
+    pub(super) fn new(program: &Path, role: &str) -> Result<Self> {
+        let made = Command::new(program).args(["key", "new", "--role", role]).output()?;
+        let made = String::from_utf8(made.stdout)?;
+        let prefix = format!("rejoin_{role}_");
+        let key = made.split_whitespace().find(|word| word.starts_with(&prefix));
+        let key = key.context("`rejoin key new` printed no key")?.to_owned();
+        let name = format!("name = \"{role}\"");
+        Ok(Self { key, settings: made.replace("name = \"\"", &name) })
+    }
+}
+
 /// A server that runs; it ends with this value, and so does its folder.
 pub(super) struct Shipped {
     child: Child,
