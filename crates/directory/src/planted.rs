@@ -1,4 +1,4 @@
-//! Deliberate bugs. A simulator that has never caught one proves nothing, so four live here, asleep
+//! Deliberate bugs. A simulator that has never caught one proves nothing, so some live here, asleep
 //! unless a test arms one of them, and not compiled at all without the feature `planted`.
 
 /// A bug that can be armed.
@@ -12,6 +12,8 @@ pub enum Bug {
     HostNotReleased,
     /// A Game whose host is gone stays in listings.
     GhostListed,
+    /// A Game keeps its old place in an index when what it is sorted by changes.
+    IndexEntryKept,
 }
 
 #[cfg(feature = "planted")]

@@ -4,9 +4,11 @@
 
 pub mod books;
 pub mod client;
+pub mod inspection;
 pub mod knobs;
 pub mod onlooker;
 pub mod process;
+pub mod query;
 pub mod run;
 pub mod tally;
 pub mod world;
@@ -37,6 +39,8 @@ pub enum Event {
     Input(Box<DirectoryInput>),
     /// Somebody looks at what is listed.
     Look,
+    /// The searcher asks for its next page.
+    Inspect,
     /// A commit of this life of the directory is due.
     Committed {
         /// Which life.

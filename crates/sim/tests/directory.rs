@@ -23,6 +23,8 @@ fn seats_games_and_placements_are_kept_and_ended_through_crashes() {
     }
     // A short run reaches most of the rules; the long one must reach them all.
     assert!(tally.missed().len() < 8, "{:?}", tally.missed());
+    // A checker that compares nothing would hold as well.
+    assert!(tally.pages > 10_000 && tally.listed > 10_000, "{} {}", tally.pages, tally.listed);
 }
 
 #[test]
@@ -37,9 +39,9 @@ fn the_same_seed_of_the_directory_gives_the_same_trace() {
 /// Plays seeds with a bug until a checker sees it.
 fn caught(bug: Bug) -> &'static str {
     std::panic::set_hook(Box::new(|_| {}));
-    let caught = (1..=100).map(|seed| play(seed, false, Some(bug)));
+    let caught = (1..=300).map(|seed| play(seed, false, Some(bug)));
     let report = caught.into_iter().find(|report| !report.violations.is_empty());
-    let report = report.unwrap_or_else(|| panic!("{bug:?} was not caught in 100 seeds"));
+    let report = report.unwrap_or_else(|| panic!("{bug:?} was not caught in 300 seeds"));
     println!("{bug:?} caught: {}", told(&report));
     report.violations[0].checker
 }
@@ -63,4 +65,9 @@ fn a_host_that_is_never_free_again_is_caught() {
 #[test]
 fn a_ghost_in_a_listing_is_caught() {
     assert_eq!(caught(Bug::GhostListed), "no-ghost");
+}
+
+#[test]
+fn a_game_that_keeps_its_old_place_in_an_order_is_caught() {
+    assert_eq!(caught(Bug::IndexEntryKept), "search-true");
 }

@@ -11,6 +11,7 @@ use rejoin_core::id::GameId;
 
 use super::filter::{Key, Operand};
 use crate::game::GameView;
+use crate::planted::{Bug, is_armed};
 
 /// Where a listed Game is found without a search for its id.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -28,7 +29,7 @@ impl Index {
         if before == after {
             return;
         }
-        if let Some(before) = before {
+        if let Some(before) = before.filter(|_| !is_armed(Bug::IndexEntryKept)) {
             self.entries.remove(&(before, id));
         }
         if let Some(after) = after {

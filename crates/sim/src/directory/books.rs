@@ -16,6 +16,7 @@ pub const CHECKERS: &[(&str, &str)] = &[
     ("leaked", "a seat, a place on a host or a game that nobody has returns in the end"),
     ("ends-once", "a game and a placement end once, and no later word says otherwise"),
     ("no-ghost", "no listing shows a game that is over, or whose host is gone for a second"),
+    ("search-true", "a page has the games that match, as they are, in their order, and no other"),
     ("news-true", "a subscriber that follows the changes has what a search finds"),
     ("goes-to-sleep", "who is woken does what is due: nobody wakes for ever at one instant"),
     ("one-effect", "a key that comes again for something else is refused"),

@@ -57,7 +57,7 @@ impl World {
             6..9 => self.create(),
             9..12 => self.place(client),
             12 => self.again(),
-            13 => self.change_game(),
+            13 | 17 => self.change_game(),
             14 | 15 => self.ask_about(),
             16 => self.cheat(),
             _ => self.look_for_game(client),
@@ -208,9 +208,18 @@ impl World {
         format!("{kind}-{}", self.keys)
     }
 
+    /// Some names differ only behind what an order looks at.
+    fn game_name(&mut self) -> String {
+        match self.rng.below(7) {
+            5 => format!("{}a", "long ".repeat(13)),
+            6 => format!("{}b", "long ".repeat(13)),
+            number => format!("game {number}"),
+        }
+    }
+
     fn spec(&mut self) -> GameSpec {
         let mut spec = GameSpec {
-            name: format!("game {}", self.rng.below(5)),
+            name: self.game_name(),
             capacity: self.rng.range(1, 5) as u32,
             accepts: !self.rng.per_mille(50),
             visible: !self.rng.per_mille(50),
@@ -303,7 +312,7 @@ impl World {
             return self.ask(Purpose::Whatever, Command::Terminate(game));
         }
         let mut change = GameChange::default();
-        match self.rng.below(3) {
+        match self.rng.below(6) {
             0 => {
                 let capacity = self.rng.range(1, 6) as u32;
                 change.capacity = Some(capacity);
@@ -311,7 +320,14 @@ impl World {
                 book.capacity = book.capacity.max(capacity);
             }
             1 => change.accepts = Some(self.rng.per_mille(700)),
-            _ => drop(change.properties.insert("color".to_owned(), Some("blue".to_owned()))),
+            2 => change.visible = Some(self.rng.per_mille(700)),
+            3 => change.name = Some(self.game_name()),
+            _ => {
+                // Both are set, replaced and removed; fleets have an index of one of them only.
+                let key = *self.rng.pick(&["color", "mode"]);
+                let value = *self.rng.pick(&[None, Some("blue"), Some("duel"), Some("race")]);
+                change.properties.insert(key.to_owned(), value.map(str::to_owned));
+            }
         }
         self.ask(Purpose::Whatever, Command::Update { game, change });
     }

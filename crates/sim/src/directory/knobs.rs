@@ -14,6 +14,8 @@ pub struct Knobs {
     pub clients: usize,
     /// Processes that run Games.
     pub processes: usize,
+    /// Games that a process runs at a time, unless it runs one in its life.
+    pub games_max: u32,
     /// The slowest commit.
     pub commit_us: u64,
     /// Between two faults, about; none: a world without.
@@ -55,6 +57,7 @@ impl Knobs {
             config,
             clients: rng.range(2, 8) as usize,
             processes: rng.range(1, 5) as usize,
+            games_max: *rng.pick(&[3, 3, 12]),
             commit_us: *rng.pick(&[1, 2_000, 40_000, 800_000]),
             fault_every_us: *rng.pick(&[300_000, 2_000_000, 10_000_000, 60_000_000]),
             malice: *rng.pick(&[0, 60, 250]),

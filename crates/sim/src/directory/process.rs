@@ -32,16 +32,16 @@ pub struct Process {
 }
 
 impl Process {
-    /// The process of this number.
+    /// The process of this number, which runs so many Games unless it runs one in its life.
     #[must_use]
-    pub fn new(index: usize) -> Self {
+    pub fn new(index: usize, games_max: u32) -> Self {
         let is_reusable = !index.is_multiple_of(3);
         let registration = Registration {
             fleet: FLEETS[index % FLEETS.len()].to_owned(),
             name: format!("host-{index}"),
             location: LOCATIONS[index % LOCATIONS.len()].to_owned(),
             address: "203.0.113.7".to_owned(),
-            games_max: if is_reusable { 3 } else { 1 },
+            games_max: if is_reusable { games_max } else { 1 },
             is_reusable,
         };
         Self {

@@ -32,6 +32,10 @@ pub struct Report {
     pub seats: u64,
     /// Placements in the books.
     pub placements: u64,
+    /// Pages of searches that were compared with brute force.
+    pub pages: u64,
+    /// Games on those pages.
+    pub listed: u64,
     /// Commits.
     pub commits: u64,
     /// Simulated microseconds.
@@ -73,6 +77,8 @@ pub fn play(seed: u64, with_story: bool, bug: Option<Bug>) -> Report {
         games: world.books.games.len() as u64,
         seats: world.books.visits.len() as u64,
         placements: world.books.placements.len() as u64,
+        pages: world.inspector.pages,
+        listed: world.inspector.listed,
         commits: world.disk.commits,
         simulated_us: world.now,
         trace: *world.trace.finalize().as_bytes(),
@@ -92,8 +98,10 @@ fn play_world(world: &mut World) {
     // Games that go on without players are ended by hand when all others have had their time.
     let sweep = world.now + CALM_US / 2;
     while world.now < sweep && world.books.found.is_empty() && world.step() {}
-    for game in world.live_games() {
-        world.ask_own(Command::Terminate(game));
+    if world.books.found.is_empty() {
+        for game in world.live_games() {
+            world.ask_own(Command::Terminate(game));
+        }
     }
     while world.now < end && world.books.found.is_empty() && world.step() {}
     if world.books.found.is_empty() {

@@ -18,6 +18,10 @@ pub struct Tally {
     games: u64,
     seats: u64,
     placements: u64,
+    /// Pages of searches that were compared with brute force.
+    pub pages: u64,
+    /// Games on those pages.
+    pub listed: u64,
     commits: u64,
     simulated_us: u64,
     marks: BTreeMap<Mark, u64>,
@@ -35,6 +39,8 @@ impl Tally {
         self.games += report.games;
         self.seats += report.seats;
         self.placements += report.placements;
+        self.pages += report.pages;
+        self.listed += report.listed;
         self.commits += report.commits;
         self.simulated_us += report.simulated_us;
         for (mark, hits) in &report.marks {
@@ -75,6 +81,7 @@ impl Tally {
             self.answers,
             self.commits,
         );
+        println!("{} pages of searches compared, {} games on them", self.pages, self.listed);
         if demand {
             println!("marks, and how often each was hit:");
             for chunk in Mark::ALL.chunks(4) {

@@ -17,6 +17,7 @@ use rejoin_testkit::parts::rng::Rng;
 use super::Event;
 use super::books::Books;
 use super::client::Recent;
+use super::inspection::Inspector;
 use super::knobs::Knobs;
 use super::onlooker::Follower;
 use super::process::Process;
@@ -31,6 +32,10 @@ pub const QUEUES: &[&str] = &["near", "any"];
 
 /// How often in a row the directory may do what is due and have more due at the same instant.
 const IN_VAIN_MAX: u32 = 10;
+/// Simulated time that an answer may take while the world is set up or looked at in the end.
+const OWN_ANSWER_US: u64 = 60_000_000;
+/// How often a command is asked while the world is set up.
+const SET_UP_MAX: u32 = 100;
 const EPOCH_MS: u64 = 1_700_000_000_000;
 
 /// What an answer is for.
@@ -78,8 +83,19 @@ pub enum Purpose {
     Other(String),
     /// A seat is used by somebody else: that must be refused.
     Cheat,
+    /// A page of the searcher.
+    Walk,
+    /// How a Game is at the instant of a page.
+    Inspect(rejoin_core::id::GameId),
     /// Anything.
     Whatever,
+}
+
+impl Purpose {
+    /// Whether it is a question of the checkers, which must not move crashes and fills no story.
+    fn is_inspection(&self) -> bool {
+        matches!(self, Self::Inspect(_))
+    }
 }
 
 /// Everything there is.
@@ -110,6 +126,8 @@ pub struct World {
     pub books: Books,
     /// A subscriber.
     pub follower: Follower,
+    /// Compares searches with brute force.
+    pub inspector: Inspector,
     /// Requests with keys.
     pub recent: Vec<Recent>,
     asked: BTreeMap<u64, Purpose>,
@@ -151,9 +169,10 @@ impl World {
             wake_at: None,
             in_vain: 0,
             crash_in: None,
-            processes: (0..knobs.processes).map(Process::new).collect(),
+            processes: (0..knobs.processes).map(|it| Process::new(it, knobs.games_max)).collect(),
             books: Books::default(),
             follower: Follower::default(),
+            inspector: Inspector::default(),
             recent: Vec::new(),
             asked: BTreeMap::new(),
             tickets: 0,
@@ -179,14 +198,14 @@ impl World {
                 locations: LOCATIONS.iter().map(|it| (*it).to_owned()).collect(),
                 indexed: vec!["mode".to_owned()],
             };
-            self.ask_own(Command::PutFleet(fleet));
+            self.set_up(&Command::PutFleet(fleet));
         }
         let routes = [
             ("live", Route::Fleet(FLEETS[0].to_owned())),
             ("closed", Route::Terminal("closed".to_owned())),
         ];
         for (name, route) in routes {
-            self.ask_own(Command::PutAlias(AliasSpec { name: name.to_owned(), route }));
+            self.set_up(&Command::PutAlias(AliasSpec { name: name.to_owned(), route }));
         }
         for name in QUEUES {
             let to = |fleet: &&str| Destination { fleet: (*fleet).to_owned(), location: None };
@@ -200,7 +219,7 @@ impl World {
                 latency: if *name == "near" { vec![near, far] } else { Vec::new() },
                 ..QueueSpec::default()
             };
-            self.ask_own(Command::PutQueue(spec));
+            self.set_up(&Command::PutQueue(spec));
         }
         for client in 0..self.knobs.clients {
             self.plan_soon(Event::Client(client));
@@ -209,6 +228,7 @@ impl World {
             self.plan_soon(Event::Process(process));
         }
         self.plan_soon(Event::Look);
+        self.plan_soon(Event::Inspect);
         self.plan(self.knobs.fault_every_us, Event::Fault);
     }
 
@@ -240,6 +260,7 @@ impl World {
             Event::Order { process, lease, order } => self.obey(process, lease, order),
             Event::Input(input) => self.give(*input),
             Event::Look => self.look(),
+            Event::Inspect => self.inspect(),
             Event::Committed { life, scope, owner, revision } if life == self.life => {
                 self.committed(scope, owner, revision);
             }
@@ -283,12 +304,21 @@ impl World {
         self.plan(while_us, Event::Input(Box::new(input)));
     }
 
-    /// Asks and waits for the answer, while the world goes on.
+    /// Asks and waits for the answer, while the world goes on; none: a crash took it away.
     pub fn ask_own(&mut self, command: Command) -> Option<Result<Answer, Refusal>> {
         self.own = None;
         self.ask(Purpose::Own, command);
-        while self.own.is_none() && self.step() {}
+        let end = self.now + OWN_ANSWER_US;
+        while self.own.is_none() && self.now < end && self.step() {}
         self.own.take()
+    }
+
+    /// Asks until it is done: the directory may die before the world is set up.
+    fn set_up(&mut self, command: &Command) {
+        let is_done = (0..SET_UP_MAX).any(|_| matches!(self.ask_own(command.clone()), Some(Ok(_))));
+        if !is_done {
+            self.books.fail("answered", format!("never done: {command:?}"));
+        }
     }
 
     /// Wakes the directory, which must not want to be woken for ever at one instant.
@@ -307,12 +337,30 @@ impl World {
         self.drain();
     }
 
+    /// Asks the directory at this instant, while its outputs are being carried out.
+    pub(super) fn whisper(&mut self, purpose: Purpose, command: Command) {
+        let ticket = self.ticket(purpose);
+        let time = Time(self.now - self.boot_at);
+        if let Some(directory) = &mut self.directory {
+            directory.handle(time, DirectoryInput::Command { ticket, command });
+        }
+    }
+
+    fn is_inspection(&self, output: &DirectoryOutput) -> bool {
+        let DirectoryOutput::Answer { ticket, .. } = output else { return false };
+        self.asked.get(ticket).is_some_and(Purpose::is_inspection)
+    }
+
     /// Carries out what the directory decided; it may die between any two outputs.
     fn drain(&mut self) {
         loop {
             let Some(output) = self.directory.as_mut().and_then(Directory::next_output) else {
                 break;
             };
+            if self.is_inspection(&output) {
+                self.carry(output);
+                continue;
+            }
             if let Some(left) = &mut self.crash_in {
                 if *left == 0 {
                     return self.crash();
@@ -322,6 +370,7 @@ impl World {
             self.tell(|| format!("  {output:?}"));
             self.carry(output);
         }
+        self.judge_inspection();
         let deadline = self.directory.as_ref().and_then(Directory::next_deadline);
         let Some(at) = deadline.map(|at| self.boot_at.saturating_add(at.0).max(self.now)) else {
             return;
@@ -339,6 +388,9 @@ impl World {
                 let at = self.disk.submit(self.now, batch, self.knobs.commit_us, &mut self.rng);
                 let life = self.life;
                 self.queue.push(at, Event::Committed { life, scope, owner, revision });
+                if let ScopeId::Game(game) = scope {
+                    self.inspector.submitted(game);
+                }
             }
             DirectoryOutput::Answer { ticket, outcome } => match self.asked.remove(&ticket) {
                 Some(purpose) => self.answered(purpose, *outcome),
@@ -382,7 +434,7 @@ impl World {
     }
 
     fn answered(&mut self, purpose: Purpose, outcome: Result<Answer, Refusal>) {
-        self.answers += 1;
+        self.answers += u64::from(!purpose.is_inspection());
         let was_known = matches!(&purpose, Purpose::Other(key) if self.books.keys.contains(key));
         if matches!(purpose, Purpose::Create | Purpose::Place(_) | Purpose::Again) {
             match &outcome {
@@ -403,6 +455,8 @@ impl World {
         match (purpose, outcome) {
             (Purpose::Own, outcome) => self.own = Some(outcome),
             (Purpose::Register(index), outcome) => self.registered(index, outcome),
+            (Purpose::Walk, outcome) => self.page_answered(outcome),
+            (Purpose::Inspect(game), outcome) => self.game_inspected(game, outcome),
             (Purpose::Subscribe, outcome) => self.subscribed(outcome),
             (Purpose::Watch, outcome) => self.watched(outcome),
             (Purpose::Search(client), Ok(Answer::Page(page))) if !page.games.is_empty() => {
@@ -428,7 +482,12 @@ impl World {
 
     fn committed(&mut self, scope: ScopeId, owner: OwnerEpoch, revision: Revision) {
         match self.disk.commit(self.now, scope, owner, revision) {
-            Commit::Done => self.give(DirectoryInput::Committed(scope, revision)),
+            Commit::Done => {
+                if let ScopeId::Game(game) = scope {
+                    self.inspector.unsettled.remove(&game);
+                }
+                self.give(DirectoryInput::Committed(scope, revision));
+            }
             Commit::Nothing => {}
             Commit::Full => {
                 let wait = self.disk.full_until - self.now + self.rng.below(300_000);
@@ -470,6 +529,7 @@ impl World {
         self.queue.forget_servers();
         self.disk.crash(&mut self.rng);
         self.follower = Follower::default();
+        self.inspector.crash();
         self.asked.clear();
         for visit in &mut self.books.visits {
             visit.is_waiting = false;
