@@ -448,9 +448,12 @@ impl Seats {
         if !seat.is_over() {
             enter(&mut self.players, (seat.player.clone(), seat.id), is_in);
         }
+        // A claim that comes to nothing is a reservation again, so its payer goes on paying.
+        if matches!(seat.state, SeatState::Reserved { .. } | SeatState::Claimed { .. }) {
+            self.paid.extend(seat.payer.map(|payer| (payer, is_in)));
+        }
         match seat.state {
             SeatState::Reserved { until } => {
-                self.paid.extend(seat.payer.map(|payer| (payer, is_in)));
                 step(&mut self.reserved);
                 enter(&mut self.expiry, (until, seat.id), is_in);
             }

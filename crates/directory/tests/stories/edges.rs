@@ -141,6 +141,7 @@ fn what_is_held_open_is_bounded_for_each_key_and_address() {
     assert!(book(2, "c").is_ok(), "another address");
     // A seat that is used or given back is not open any more.
     desk.claim(game, first, "a", holder(1)).unwrap();
+    desk.ask(Command::Confirm { game, seat: first, holder: holder(1) }).unwrap();
     let mut book = |by: u128, player: &str| {
         let (guests, key) = (guests(&[player]), String::new());
         ask_for(
@@ -160,6 +161,28 @@ fn what_is_held_open_is_bounded_for_each_key_and_address() {
         let by = caller(1, Some(CHOSEN));
         ask_for(&mut desk, by, Command::Reserve { game, guests, key, hold: None }).unwrap();
     }
+}
+
+/// A claim that comes to nothing is a reservation again, and nobody can refuse it then.
+#[test]
+fn a_seat_is_held_open_until_its_claim_is_confirmed() {
+    let mut desk = Desk::with(DirectoryConfig { open_seats_max: 2, ..Default::default() });
+    let host = desk.host("a");
+    let game = desk.game_of(host, GameSpec { capacity: 10, ..spec("k") });
+    let book = |desk: &mut Desk, player: &str| {
+        let (guests, key) = (guests(&[player]), String::new());
+        ask_for(desk, caller(1, Some(CHOSEN)), Command::Reserve { game, guests, key, hold: None })
+    };
+    let first = seats(book(&mut desk, "a").unwrap())[0].id;
+    book(&mut desk, "b").unwrap();
+    desk.claim(game, first, "a", holder(1)).unwrap();
+    let full = Refusal::LimitReached { what: "open seats of this key and address", limit: 2 };
+    assert_eq!(book(&mut desk, "c"), Err(full.clone()), "the claim is not confirmed");
+    desk.pass(secs(16));
+    assert_eq!(book(&mut desk, "c"), Err(full), "it ran out, and two are reserved");
+    desk.claim(game, first, "a", holder(2)).unwrap();
+    desk.ask(Command::Confirm { game, seat: first, holder: holder(2) }).unwrap();
+    book(&mut desk, "c").unwrap();
 }
 
 #[test]
