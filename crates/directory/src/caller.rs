@@ -6,6 +6,7 @@ use std::fmt;
 use rejoin_core::chance::Chance;
 
 use crate::limits;
+use crate::planted::{Bug, is_armed};
 use crate::refusal::Refusal;
 
 /// What somebody shows to give a reservation or a placement back. Compared in constant time.
@@ -96,6 +97,7 @@ impl Lock {
     pub(crate) fn check_release(self, caller: &Caller) -> Result<(), Refusal> {
         let shown = caller.secret.as_ref().map(Secret::hash);
         let is_open = caller.is_trusted() || self.hash.is_none() || self.hash == shown;
+        let is_open = is_open || is_armed(Bug::SecretNotAsked);
         if is_open { Ok(()) } else { Err(Refusal::WrongSecret) }
     }
 

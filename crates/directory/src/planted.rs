@@ -14,6 +14,20 @@ pub enum Bug {
     GhostListed,
     /// A Game keeps its old place in an index when what it is sorted by changes.
     IndexEntryKept,
+    /// A reservation that has run out keeps its seat.
+    ReservationNotFreed,
+    /// A party that does not fit is refused, and some of it has seats.
+    PartyInPart,
+    /// The last seat of a party is written with the commit after the answer.
+    PartySplit,
+    /// A reservation is given back whatever secret is shown.
+    SecretNotAsked,
+    /// A seat that is over is still charged to its payer.
+    PayerNotRelieved,
+    /// A page of seats begins with the last one of the page before.
+    SeatPageRepeats,
+    /// A placement takes the word of any of its attempts for that of the present one.
+    StaleAttempt,
 }
 
 #[cfg(feature = "planted")]

@@ -7,9 +7,13 @@ pub mod client;
 pub mod inspection;
 pub mod knobs;
 pub mod onlooker;
+pub mod parties;
+pub mod placements;
 pub mod process;
 pub mod query;
+pub mod requests;
 pub mod run;
+pub mod seating;
 pub mod tally;
 pub mod world;
 

@@ -22,6 +22,7 @@ use crate::effect::{Effect, NewGame, ToGame, ToHost};
 use crate::limits;
 use crate::mark::{Mark, hit};
 use crate::moment::{Moment, later};
+use crate::planted::{Bug, is_armed};
 use crate::print::Print;
 use crate::refusal::{Refusal, What};
 
@@ -296,6 +297,7 @@ impl GameCore {
         }
         filter.player.as_deref().map_or(Ok(()), limits::player)?;
         let seats = self.seats.in_order().into_iter();
+        let after = after.map(|after| after - u64::from(is_armed(Bug::SeatPageRepeats)));
         let seats = seats.filter(|seat| after.is_none_or(|after| seat.number > after));
         let seats = seats.filter(|seat| filter.matches(seat)).take(limit);
         Ok(Answer::Seats(seats.map(|seat| seat.view()).collect()))

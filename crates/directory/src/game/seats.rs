@@ -80,6 +80,11 @@ impl Seats {
         let Terms { key, hold, until, lock, payer } = terms;
         let capacity = capacity + u32::from(is_armed(Bug::OneSeatTooMany));
         let free = capacity.saturating_sub(self.taken());
+        if is_armed(Bug::PartyInPart) && party.len() > free as usize && free > 0 {
+            let fits = &party[..free as usize];
+            let _ = self.reserve(now, capacity, fits, ids, terms);
+            return Err(Refusal::GameFull { free });
+        }
         if party.len() > free as usize || ids.len() < party.len() {
             hit(Mark::GameFull);
             return Err(Refusal::GameFull { free });
@@ -336,6 +341,9 @@ impl Seats {
         while let Some(&(until, id)) = self.expiry.first().filter(|(until, _)| *until <= now.wall) {
             self.expiry.remove(&(until, id));
             hit(Mark::SeatTimedOut);
+            if is_armed(Bug::ReservationNotFreed) {
+                continue;
+            }
             self.end(now, id, SeatEnd::TimedOut);
         }
     }
@@ -375,7 +383,13 @@ impl Seats {
 
     /// What differs from the scope: a seat to write, or an id to delete.
     pub(crate) fn take_dirty(&mut self) -> Vec<(SeatId, Option<&Seat>)> {
-        let dirty = std::mem::take(&mut self.dirty);
+        let mut dirty = std::mem::take(&mut self.dirty);
+        if is_armed(Bug::PartySplit) && dirty.len() > 1 {
+            let is_new = |id: &SeatId| matches!(self.state(*id), Ok(SeatState::Reserved { .. }));
+            let late = dirty.last().copied().filter(is_new);
+            dirty.retain(|id| Some(*id) != late);
+            self.dirty.extend(late);
+        }
         dirty.into_iter().map(|id| (id, self.get(id))).collect()
     }
 
@@ -450,7 +464,8 @@ impl Seats {
         }
         // A claim that comes to nothing is a reservation again, so its payer goes on paying.
         if matches!(seat.state, SeatState::Reserved { .. } | SeatState::Claimed { .. }) {
-            self.paid.extend(seat.payer.map(|payer| (payer, is_in)));
+            let payer = seat.payer.filter(|_| is_in || !is_armed(Bug::PayerNotRelieved));
+            self.paid.extend(payer.map(|payer| (payer, is_in)));
         }
         match seat.state {
             SeatState::Reserved { until } => {

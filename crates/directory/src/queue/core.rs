@@ -21,6 +21,7 @@ use crate::effect::{Effect, NewGame, ToGame, ToQueue};
 use crate::game::{EndCause, GameSpec, Origin, SeatView};
 use crate::mark::{Mark, hit};
 use crate::moment::{Moment, later};
+use crate::planted::{Bug, is_armed};
 use crate::print::Print;
 use crate::refusal::{Refusal, What};
 
@@ -456,9 +457,10 @@ impl QueueCore {
     }
 
     fn is_current(&self, name: &str, attempt: u32) -> bool {
-        self.placements
-            .get(name)
-            .is_some_and(|it| it.end.is_none() && it.attempts == attempt && it.current.is_some())
+        self.placements.get(name).is_some_and(|it| {
+            let is_its = it.attempts == attempt || is_armed(Bug::StaleAttempt);
+            it.end.is_none() && is_its && it.current.is_some()
+        })
     }
 
     fn placed(&mut self, name: &str, attempt: u32, game: GameId, seats: &[SeatView]) {

@@ -4,17 +4,22 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use rejoin_core::id::{GameId, QueueId, SeatId};
+use rejoin_directory::Secret;
 use rejoin_directory::game::{EndCause, GameView, Holder, SeatEnd, SeatState, SeatView, Status};
 use rejoin_directory::queue::{PlacementEnd, PlacementView};
 
+use super::parties::Party;
 use crate::check::Violation;
 
 /// Every checker of the directory's worlds and what it holds.
 pub const CHECKERS: &[(&str, &str)] = &[
     ("oversold", "seats that were promised and seats in use are never more than there are"),
     ("seat-kept", "a seat that was promised is there as long as was said, crashes included"),
+    ("seats-true", "the seats of a game are those it counts, and parties are whole or not there"),
+    ("secret-kept", "what a caller reserved is given back with its secret, and with no other"),
     ("leaked", "a seat, a place on a host or a game that nobody has returns in the end"),
     ("ends-once", "a game and a placement end once, and no later word says otherwise"),
+    ("placed-once", "a placement has one game at a time, and ends with its last and all its seats"),
     ("no-ghost", "no listing shows a game that is over, or whose host is gone for a second"),
     ("search-true", "a page has the games that match, as they are, in their order, and no other"),
     ("news-true", "a subscriber that follows the changes has what a search finds"),
@@ -56,12 +61,24 @@ pub struct Visit {
     pub stage: Stage,
     /// Promised until then, in milliseconds of wall time.
     pub until_ms: u64,
+    /// The party it was asked for with.
+    pub party: Option<usize>,
+    /// What gives it back, where a caller from outside reserved it and knows that.
+    pub secret: Option<Secret>,
+    /// A caller from outside reserved it: others give it back with its secret only.
+    pub is_locked: bool,
+    /// When the last question about it was asked, in milliseconds of wall time.
+    pub asked_at_ms: u64,
+    /// For how long it was last to be extended.
+    pub hold_ms: u64,
     /// Its end was asked for: from now on it may be gone.
     pub is_unsure: bool,
     /// A question is under way.
     pub is_waiting: bool,
     /// Its use was asked for, and may have been granted unheard: from now on it must be ended.
     pub is_begun: bool,
+    /// Its end was answered: it must never be taken again.
+    pub is_freed: bool,
 }
 
 /// What is known of a Game.
@@ -84,13 +101,21 @@ pub struct PlacementBook {
     pub end: Option<PlacementEnd>,
     /// How often its end was told to whoever listens.
     pub ends: u32,
+    /// Who gets seats with it.
+    pub party: Option<usize>,
+    /// What cancels it, where a caller from outside knows that.
+    pub secret: Option<Secret>,
 }
 
 /// All books.
 #[derive(Debug, Default)]
 pub struct Books {
-    /// Seats.
+    /// Seats; entered with [`enter`](Self::enter).
     pub visits: Vec<Visit>,
+    /// Where each of them is.
+    by_seat: BTreeMap<SeatId, usize>,
+    /// Players that seats were asked for together.
+    pub parties: Vec<Party>,
     /// Games.
     pub games: BTreeMap<GameId, GameBook>,
     /// Placements.
@@ -102,13 +127,27 @@ pub struct Books {
 }
 
 /// Clocks differ by rounding.
-const MARGIN_MS: u64 = 5;
+pub const MARGIN_MS: u64 = 5;
 
 impl Books {
     /// A promise was broken.
     pub fn fail(&mut self, checker: &'static str, text: String) {
         debug_assert!(CHECKERS.iter().any(|(name, _)| *name == checker) || checker == "no-panic");
         self.found.push(Violation { checker, text });
+    }
+
+    /// Enters a seat that was promised, unless it is there already.
+    pub fn enter(&mut self, visit: Visit) {
+        if !self.by_seat.contains_key(&visit.seat) {
+            self.by_seat.insert(visit.seat, self.visits.len());
+            self.visits.push(visit);
+        }
+    }
+
+    /// The visit of a seat that was promised.
+    #[must_use]
+    pub fn visit_of(&self, seat: SeatId) -> Option<&Visit> {
+        self.visits.get(*self.by_seat.get(&seat)?)
     }
 
     /// A Game, as somebody was told.

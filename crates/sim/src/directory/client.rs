@@ -2,34 +2,42 @@
 //! not come, and use what is not theirs now and then. What they must not forget, the confirmation
 //! and the end of a stay, they say again until it is answered.
 
-use bytes::Bytes;
 use rejoin_core::id::{GameId, SeatId, SessionId};
-use rejoin_directory::game::{Entry, GameChange, GameSpec, Guest, Holder, SeatState, SeatView};
+use rejoin_directory::game::{Entry, Holder, SeatState, SeatView};
 use rejoin_directory::host::HostWord;
-use rejoin_directory::queue::{Latency, PlacementRequest};
-use rejoin_directory::search::SearchRequest;
-use rejoin_directory::{Answer, Command, Refusal, Target};
+use rejoin_directory::{Answer, Caller, Command, Refusal, Secret};
 
 use super::Event;
 use super::books::{Stage, Visit};
-use super::world::{FLEETS, LOCATIONS, Purpose, QUEUES, World};
+use super::parties::Party;
+use super::requests::asked_by;
+use super::world::{Purpose, World};
 
 /// Whether the visit of this number is to a process that counts those it lets in.
 fn counts_entries(index: usize) -> bool {
     !index.is_multiple_of(3)
 }
 
-/// Something that may be asked again with its key.
-#[derive(Clone, Debug)]
-pub struct Recent {
-    /// What.
-    pub command: Command,
-    /// When.
-    pub at: u64,
-}
-
-/// Keys are asked again only while nothing can have been forgotten.
-const RECENT_US: u64 = 60_000_000;
+/// A seat that was just promised.
+pub(super) const NEW_VISIT: Visit = Visit {
+    client: 0,
+    game: GameId([0; 16]),
+    seat: SeatId([0; 16]),
+    player: String::new(),
+    holder: Holder { session: SessionId(0), stay: 0 },
+    by_host: false,
+    stage: Stage::Reserved,
+    until_ms: 0,
+    party: None,
+    secret: None,
+    is_locked: false,
+    asked_at_ms: 0,
+    hold_ms: 0,
+    is_unsure: false,
+    is_waiting: false,
+    is_begun: false,
+    is_freed: false,
+};
 
 impl World {
     /// A client does something.
@@ -80,10 +88,11 @@ impl World {
             }
             Stage::Reserved if self.is_calm || dice < 8 => {
                 self.books.visits[index].is_unsure = true;
-                self.ask_visit(index, Purpose::Release(index), Command::Release { game, seat });
+                self.release(index);
             }
             Stage::Reserved if dice < 18 => {
-                let hold = self.knobs.config.seat_hold;
+                let hold = self.draw_hold();
+                self.books.visits[index].hold_ms = hold.as_millis() as u64;
                 let extend = Command::Extend { game, seat, hold };
                 self.ask_visit(index, Purpose::Extend(index), extend);
             }
@@ -124,7 +133,23 @@ impl World {
 
     fn ask_visit(&mut self, index: usize, purpose: Purpose, command: Command) {
         self.books.visits[index].is_waiting = true;
+        self.books.visits[index].asked_at_ms = self.wall_ms();
         self.ask(purpose, command);
+    }
+
+    /// Gives a seat back, as the server itself or with its secret.
+    fn release(&mut self, index: usize) {
+        let visit = &self.books.visits[index];
+        let release = Command::Release { game: visit.game, seat: visit.seat };
+        let secret = visit.secret.clone().filter(|_| self.rng.per_mille(500));
+        let caller = secret.map(|secret| self.outside(index, Some(secret)));
+        self.ask_visit(index, Purpose::Release(index), asked_by(caller.as_ref(), release));
+    }
+
+    /// The caller from outside that asked for a seat, with a secret that it shows.
+    fn outside(&self, index: usize, secret: Option<Secret>) -> Caller {
+        let party = self.books.visits[index].party.and_then(|it| self.books.parties.get(it));
+        Caller { is_outside: true, payer: party.and_then(Party::payer), secret }
     }
 
     /// The process that runs a Game, if it can speak.
@@ -162,206 +187,21 @@ impl World {
         self.say(process, HostWord::Remove { ticket, game, seat });
     }
 
-    fn look_for_game(&mut self, client: usize) {
-        let filter = *self.rng.pick(&[
-            "",
-            "has_room = true",
-            "properties.mode = 'duel' AND players < 3",
-            "NOT (capacity < 2 OR properties.color = 'red')",
-        ]);
-        let sort = *self.rng.pick(&["", "created DESC", "players ASC", "properties.mode ASC"]);
-        let location = self.rng.per_mille(100).then(|| (*self.rng.pick(LOCATIONS)).to_owned());
-        let request = SearchRequest {
-            target: Target::Fleet((*self.rng.pick(FLEETS)).to_owned()),
-            location,
-            filter: filter.to_owned(),
-            sort: sort.to_owned(),
-            limit: self.rng.range(1, 8) as usize,
-            cursor: String::new(),
-        };
-        self.ask(Purpose::Search(client), Command::Search(request));
-    }
-
-    /// Reserves in a Game that was found, sometimes more than there is.
-    pub(super) fn reserve(&mut self, client: usize, game: GameId) {
-        let count = *self.rng.pick(&[1, 1, 1, 2, 3, 5]);
-        let guests = self.party(client, count);
-        let key = if self.rng.per_mille(500) { self.key("r") } else { String::new() };
-        let hold = None;
-        let command = Command::Reserve { game, guests, key: key.clone(), hold };
-        if !key.is_empty() {
-            self.recent.push(Recent { command: command.clone(), at: self.now });
-        }
-        self.ask(Purpose::Reserve(client, game), command);
-    }
-
-    fn party(&mut self, client: usize, count: usize) -> Vec<Guest> {
-        let guests = (0..count).map(|index| {
-            let player = format!("player-{client}-{index}");
-            Guest { player, data: Bytes::from_static(b"data") }
-        });
-        guests.collect()
-    }
-
-    fn key(&mut self, kind: &str) -> String {
-        self.keys += 1;
-        format!("{kind}-{}", self.keys)
-    }
-
-    /// Some names differ only behind what an order looks at.
-    fn game_name(&mut self) -> String {
-        match self.rng.below(7) {
-            5 => format!("{}a", "long ".repeat(13)),
-            6 => format!("{}b", "long ".repeat(13)),
-            number => format!("game {number}"),
-        }
-    }
-
-    fn spec(&mut self) -> GameSpec {
-        let mut spec = GameSpec {
-            name: self.game_name(),
-            capacity: self.rng.range(1, 5) as u32,
-            accepts: !self.rng.per_mille(50),
-            visible: !self.rng.per_mille(50),
-            ends_when_empty: !self.rng.per_mille(200),
-            data: Bytes::from_static(b"map"),
-            ..GameSpec::default()
-        };
-        let mode = *self.rng.pick(&["duel", "race"]);
-        spec.properties.insert("mode".to_owned(), mode.to_owned());
-        if self.rng.per_mille(500) {
-            spec.properties.insert("color".to_owned(), "red".to_owned());
-        }
-        spec
-    }
-
-    fn create(&mut self) {
-        let mut spec = self.spec();
-        spec.key = self.key("g");
-        if self.rng.per_mille(300) {
-            spec.location = (*self.rng.pick(LOCATIONS)).to_owned();
-        }
-        let target = match self.rng.below(12) {
-            0 => Target::Alias("closed".to_owned()),
-            1 | 2 => Target::Alias("live".to_owned()),
-            _ => Target::Fleet((*self.rng.pick(FLEETS)).to_owned()),
-        };
-        let command = Command::Create { target, spec };
-        self.recent.push(Recent { command: command.clone(), at: self.now });
-        self.ask(Purpose::Create, command);
-    }
-
-    fn place(&mut self, client: usize) {
-        let count = self.rng.below(4) as usize;
-        let mut game = self.spec();
-        game.capacity = game.capacity.max(count as u32);
-        let party = self.party(client, count);
-        let latencies = party.iter().take(1).map(|guest| Latency {
-            player: guest.player.clone(),
-            location: LOCATIONS[0].to_owned(),
-            ms: 80,
-        });
-        let latencies = latencies.collect();
-        let id = self.key("p");
-        let queue = (*self.rng.pick(QUEUES)).to_owned();
-        let request = PlacementRequest { id, game, party, latencies };
-        let command = Command::Place { queue, request };
-        self.recent.push(Recent { command: command.clone(), at: self.now });
-        self.ask(Purpose::Place(client), command);
-    }
-
-    /// Asks for the same again, or with the same key for something else.
-    fn again(&mut self) {
-        let (now, dawn) = (self.now, RECENT_US.min(self.now));
-        self.recent.retain(|recent| recent.at + RECENT_US > now || recent.at + dawn > now);
-        if self.recent.is_empty() {
-            return;
-        }
-        let at = self.rng.below(self.recent.len() as u64) as usize;
-        let mut command = self.recent[at].command.clone();
-        if !self.rng.per_mille(300) {
-            return self.ask(Purpose::Again, command);
-        }
-        let purpose = match &mut command {
-            Command::Create { spec, .. } => {
-                spec.name.push('!');
-                Purpose::Other(spec.key.clone())
-            }
-            Command::Place { request, .. } => {
-                request.game.name.push('!');
-                Purpose::Other(request.id.clone())
-            }
-            // Seats that are over may be forgotten, and their keys with them.
-            Command::Reserve { guests, .. } => {
-                guests[0].player.push('!');
-                Purpose::Whatever
-            }
-            _ => Purpose::Whatever,
-        };
-        self.ask(purpose, command);
-    }
-
-    fn some_game(&mut self) -> Option<GameId> {
-        let games: Vec<GameId> = self.books.games.keys().copied().collect();
-        (!games.is_empty()).then(|| *self.rng.pick(&games))
-    }
-
-    fn change_game(&mut self) {
-        let Some(game) = self.some_game() else { return };
-        if self.rng.per_mille(300) {
-            return self.ask(Purpose::Whatever, Command::Terminate(game));
-        }
-        let mut change = GameChange::default();
-        match self.rng.below(6) {
-            0 => {
-                let capacity = self.rng.range(1, 6) as u32;
-                change.capacity = Some(capacity);
-                let book = self.books.games.entry(game).or_default();
-                book.capacity = book.capacity.max(capacity);
-            }
-            1 => change.accepts = Some(self.rng.per_mille(700)),
-            2 => change.visible = Some(self.rng.per_mille(700)),
-            3 => change.name = Some(self.game_name()),
-            _ => {
-                // Both are set, replaced and removed; fleets have an index of one of them only.
-                let key = *self.rng.pick(&["color", "mode"]);
-                let value = *self.rng.pick(&[None, Some("blue"), Some("duel"), Some("race")]);
-                change.properties.insert(key.to_owned(), value.map(str::to_owned));
-            }
-        }
-        self.ask(Purpose::Whatever, Command::Update { game, change });
-    }
-
-    fn ask_about(&mut self) {
-        if self.rng.per_mille(400) {
-            let known: Vec<_> = self.books.placements.keys().cloned().collect();
-            if known.is_empty() {
-                return;
-            }
-            let (id, placement) = self.rng.pick(&known).clone();
-            let queue = QUEUES.iter().find(|name| rejoin_core::id::QueueId::of(name) == id);
-            let queue = queue.copied().unwrap_or_default().to_owned();
-            let command = match self.rng.below(4) {
-                0 => Command::CancelPlacement { queue, placement },
-                _ => Command::DescribePlacement { queue, placement },
-            };
-            return self.ask(Purpose::Whatever, command);
-        }
-        let Some(game) = self.some_game() else { return };
-        match self.rng.below(2) {
-            0 => self.ask(Purpose::Whatever, Command::DescribeGame(game)),
-            _ => self.ask(Purpose::Seats(game), Command::ListSeats(game)),
-        }
-    }
-
     /// Uses a seat that is another's, is over, or was never claimed.
     fn cheat(&mut self) {
         if self.books.visits.is_empty() {
             return;
         }
         let count = self.books.visits.len() as u64;
-        let visit = self.books.visits[self.rng.below(count) as usize].clone();
+        let index = self.rng.below(count) as usize;
+        let visit = self.books.visits[index].clone();
         let Visit { game, seat, player, .. } = visit;
+        if visit.is_locked && self.rng.per_mille(500) {
+            let secret = self.wrong_secret();
+            let caller = self.outside(index, secret);
+            let release = asked_by(Some(&caller), Command::Release { game, seat });
+            return self.ask(Purpose::WrongSecret, release);
+        }
         self.sessions += 1;
         let holder = Holder { session: SessionId(self.sessions), stay: 1 };
         let command = match self.rng.below(3) {
@@ -375,46 +215,35 @@ impl World {
         self.ask(Purpose::Cheat, command);
     }
 
-    /// Seats were promised.
-    pub(super) fn seats_promised(&mut self, client: usize, game: GameId, seats: &[SeatView]) {
+    /// Seats were promised to a party, and a secret with them if the caller has not chosen one.
+    pub(super) fn seats_promised(
+        &mut self,
+        client: usize,
+        number: usize,
+        seats: &[SeatView],
+        drawn: Option<Secret>,
+    ) {
+        self.party_seated(number, seats);
+        let party = &self.books.parties[number];
+        let (Some(game), is_locked) = (party.game, party.caller.is_some()) else { return };
+        let secret = party.chosen().or(drawn);
         for seat in seats {
             let SeatState::Reserved { until } = seat.state else { continue };
-            if self.books.visits.iter().any(|visit| visit.seat == seat.id) {
-                continue;
-            }
             let by_host = self.rng.per_mille(300);
-            self.enter(client, game, seat.id, seat.player.clone(), until.0, by_host);
+            let until_ms = until.0;
+            let (player, secret, party) = (seat.player.clone(), secret.clone(), Some(number));
+            let visit = Visit { client, by_host, until_ms, secret, is_locked, party, ..NEW_VISIT };
+            self.enter(Visit { game, seat: seat.id, player, ..visit });
         }
         let wall = self.wall_ms();
         self.books.check_oversold(game, wall);
     }
 
-    pub(super) fn enter(
-        &mut self,
-        client: usize,
-        game: GameId,
-        seat: SeatId,
-        player: String,
-        until_ms: u64,
-        by_host: bool,
-    ) {
+    /// Enters a seat in the books, with a session of its own that will use it.
+    pub(super) fn enter(&mut self, visit: Visit) {
         self.sessions += 1;
         let holder = Holder { session: SessionId(self.sessions), stay: 1 };
-        let stage = Stage::Reserved;
-        let (is_unsure, is_waiting, is_begun) = (false, false, false);
-        self.books.visits.push(Visit {
-            client,
-            game,
-            seat,
-            player,
-            holder,
-            by_host,
-            stage,
-            until_ms,
-            is_unsure,
-            is_waiting,
-            is_begun,
-        });
+        self.books.enter(Visit { holder, ..visit });
     }
 
     /// A question about a seat was answered.
@@ -433,11 +262,26 @@ impl World {
         match outcome {
             Ok(Answer::Seats(seats)) => {
                 visit.stage = next;
+                visit.is_freed |= next == Stage::Over;
                 if let Some(SeatState::Reserved { until }) = seats.first().map(|seat| seat.state) {
                     visit.until_ms = until.0;
                 }
+                if let (Purpose::Extend(_), Some(seat)) = (purpose, seats.first()) {
+                    let least = visit.asked_at_ms + visit.hold_ms;
+                    self.check_until(seat, least, u64::MAX - 1_000);
+                }
+            }
+            // It was given back before.
+            Ok(Answer::Done) if next == Stage::Over => {
+                visit.stage = next;
+                visit.is_freed = true;
             }
             Ok(_) => {}
+            Err(Refusal::WrongSecret) => {
+                let text = format!("the secret of {:?} does not open it", visit.seat);
+                visit.stage = Stage::Over;
+                self.books.fail("secret-kept", text);
+            }
             // In a moment again.
             Err(Refusal::Busy | Refusal::StaleLease | Refusal::HostAway) => {}
             Err(_) if matches!(purpose, Purpose::Extend(_)) => {}

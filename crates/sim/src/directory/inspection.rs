@@ -11,13 +11,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use rejoin_core::id::GameId;
-use rejoin_directory::game::GameView;
+use rejoin_directory::game::{GameView, SeatFilter, SeatStatus, SeatView};
 use rejoin_directory::search::{Page, SearchRequest};
 use rejoin_directory::{Answer, Command, Refusal, Target};
 
 use super::Event;
 use super::query::Query;
+use super::seating::SeatWalk;
 use super::world::{FLEETS, Purpose, World};
+
+/// Seats of one Game that are read in pages; a Game of the simulator never has so many.
+const PAGED_SEATS_MAX: usize = 500;
 
 /// The search that is being walked.
 #[derive(Clone, Debug)]
@@ -38,6 +42,10 @@ pub(super) struct Inspection {
     page: Option<Result<Page, Refusal>>,
     /// The Games that had nothing at the store; none: it does not exist any more.
     games: BTreeMap<GameId, Option<Arc<GameView>>>,
+    /// All seats of some of them.
+    seats: BTreeMap<GameId, Vec<SeatView>>,
+    /// Seats of one of them in pages.
+    walked: Option<SeatWalk>,
 }
 
 /// The searcher and what it compares with.
@@ -55,6 +63,8 @@ pub struct Inspector {
     pub pages: u64,
     /// Games on them.
     pub listed: u64,
+    /// Seats that were compared.
+    pub seats: u64,
 }
 
 impl Inspector {
@@ -116,8 +126,53 @@ impl World {
             Err(refusal) => Err(refusal),
         };
         self.inspector.now = Some(Inspection { page: Some(page), ..Inspection::default() });
-        for game in asked.difference(&self.inspector.unsettled.clone()) {
+        let asked: Vec<GameId> = asked.difference(&self.inspector.unsettled).copied().collect();
+        let with_seats = self.rng.per_mille(300);
+        for game in &asked {
             self.whisper(Purpose::Inspect(*game), Command::DescribeGame(*game));
+            if with_seats {
+                self.whisper(Purpose::InspectSeats(*game), Command::ListSeats(*game));
+            }
+        }
+        if with_seats && !asked.is_empty() {
+            let game = *self.rng.pick(&asked);
+            self.walk_seats(game);
+        }
+    }
+
+    /// Lists seats of a Game in pages, at this very instant.
+    fn walk_seats(&mut self, game: GameId) {
+        let (client, place) = (self.rng.below(8), self.rng.below(3));
+        let player = self.rng.per_mille(300).then(|| format!("player-{client}-{place}"));
+        let status = self.rng.per_mille(500).then(|| *self.rng.pick(&SeatStatus::ALL));
+        let (filter, limit) = (SeatFilter { player, status }, self.rng.range(1, 4) as usize);
+        self.walk_seats_on(SeatWalk { game, filter, limit, found: Vec::new() });
+    }
+
+    fn walk_seats_on(&mut self, walk: SeatWalk) {
+        let after = walk.found.last().map(|seat| seat.number);
+        let (game, filter, limit) = (walk.game, walk.filter.clone(), walk.limit);
+        let find = Command::FindSeats { game, filter, after, limit };
+        self.whisper(Purpose::WalkSeats(Box::new(walk)), find);
+    }
+
+    /// A page of seats.
+    pub(super) fn seats_walked(&mut self, mut walk: SeatWalk, outcome: Result<Answer, Refusal>) {
+        let Some(inspection) = &mut self.inspector.now else { return };
+        let Ok(Answer::Seats(seats)) = outcome else { return };
+        let is_full = seats.len() == walk.limit;
+        walk.found.extend(seats);
+        if is_full && walk.found.len() <= PAGED_SEATS_MAX {
+            return self.walk_seats_on(walk);
+        }
+        inspection.walked = Some(walk);
+    }
+
+    /// All seats of a Game.
+    pub(super) fn seats_inspected(&mut self, game: GameId, outcome: Result<Answer, Refusal>) {
+        let Some(inspection) = &mut self.inspector.now else { return };
+        if let Ok(Answer::Seats(seats)) = outcome {
+            inspection.seats.insert(game, seats);
         }
     }
 
@@ -125,7 +180,14 @@ impl World {
     pub(super) fn game_inspected(&mut self, game: GameId, outcome: Result<Answer, Refusal>) {
         let Some(inspection) = &mut self.inspector.now else { return };
         match outcome {
-            Ok(Answer::Game(view)) => drop(inspection.games.insert(game, Some(view))),
+            Ok(Answer::Game(view)) => {
+                let is_over = view.status.is_over();
+                inspection.games.insert(game, Some(view));
+                // It is looked at for the last time.
+                if is_over {
+                    self.whisper(Purpose::InspectSeats(game), Command::ListSeats(game));
+                }
+            }
             Err(Refusal::NotFound(_)) => drop(inspection.games.insert(game, None)),
             _ => {}
         }
@@ -139,6 +201,8 @@ impl World {
                 self.inspector.open.remove(game);
             }
         }
+        self.judge_all_seats(&inspection);
+        self.judge_attempts(&inspection.games);
         let page = inspection.page.take();
         let Some((mut walk, page)) = self.inspector.walk.take().zip(page) else { return };
         walk.is_waiting = false;
@@ -163,6 +227,23 @@ impl World {
         if let Some(cursor) = page.cursor {
             walk.cursor = cursor;
             self.inspector.walk = Some(walk);
+        }
+    }
+}
+
+impl World {
+    fn judge_all_seats(&mut self, inspection: &Inspection) {
+        for (game, seats) in &inspection.seats {
+            if let Some(Some(view)) = inspection.games.get(game) {
+                self.inspector.seats += seats.len() as u64;
+                self.judge_seats(view, seats);
+            }
+        }
+        self.judge_payers(&inspection.seats);
+        if let Some(walk) = &inspection.walked
+            && let Some(seats) = inspection.seats.get(&walk.game)
+        {
+            self.judge_seat_pages(walk, seats);
         }
     }
 }

@@ -20,6 +20,8 @@ pub struct Knobs {
     pub commit_us: u64,
     /// Between two faults, about; none: a world without.
     pub fault_every_us: u64,
+    /// How often in a thousand the directory dies between the commits of a queue and of a Game.
+    pub aimed_crashes: u64,
     /// How often in a thousand a process does not do what it should.
     pub malice: u64,
     /// The real engine is below.
@@ -45,6 +47,7 @@ impl Knobs {
             away_limit: secs(rng.range(5, 40)),
             attempts_max: rng.range(1, 4) as u32,
             seats_kept_max: rng.range(2, 40) as usize,
+            open_seats_max: *rng.pick(&[3, 8, 2_000]),
             placements_kept_max: 1_000,
             uncommitted_max: rng.range(2, 32) as usize,
             page_max: 8,
@@ -60,6 +63,7 @@ impl Knobs {
             games_max: *rng.pick(&[3, 3, 12]),
             commit_us: *rng.pick(&[1, 2_000, 40_000, 800_000]),
             fault_every_us: *rng.pick(&[300_000, 2_000_000, 10_000_000, 60_000_000]),
+            aimed_crashes: *rng.pick(&[0, 100, 500]),
             malice: *rng.pick(&[0, 60, 250]),
             has_engine: rng.per_mille(125),
             lasts_us: rng.range(60, 600) * 1_000_000,

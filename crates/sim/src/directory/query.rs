@@ -126,15 +126,15 @@ impl Condition {
 
     fn draw_test(rng: &mut Rng, sample: Option<&GameView>) -> Self {
         let field = *rng.pick(&FIELDS);
-        let text = |text: &str| Datum::Text(text.to_owned());
+        let one_of = |rng: &mut Rng, texts: &[&str]| Datum::Text((*rng.pick(texts)).to_owned());
         // A value that some Game has makes the bounds of a comparison matter.
         let known = sample.filter(|_| rng.per_mille(600)).map(|game| field.of(game));
         let known = known.filter(|known| *known != Datum::Missing);
         let value = known.unwrap_or_else(|| match field {
-            Field::Id => text("00"),
-            Field::Name => text(*rng.pick(&["game 0", "game 1", "game 9"])),
-            Field::Property("mode") => text(*rng.pick(&["duel", "race", "none"])),
-            Field::Property(_) => text(*rng.pick(&["red", "blue", "none"])),
+            Field::Id => Datum::Text("00".to_owned()),
+            Field::Name => one_of(rng, &["game 0", "game 1", "game 9"]),
+            Field::Property("mode") => one_of(rng, &["duel", "race", "none"]),
+            Field::Property(_) => one_of(rng, &["red", "blue", "none"]),
             Field::Capacity => Datum::Number(rng.range(1, 6)),
             Field::Created => Datum::Number(rng.range(1, u64::MAX - 1)),
             Field::Players => Datum::Number(rng.below(5)),

@@ -36,6 +36,8 @@ pub struct Report {
     pub pages: u64,
     /// Games on those pages.
     pub listed: u64,
+    /// Seats that were compared with the books.
+    pub seats_compared: u64,
     /// Commits.
     pub commits: u64,
     /// Simulated microseconds.
@@ -79,6 +81,7 @@ pub fn play(seed: u64, with_story: bool, bug: Option<Bug>) -> Report {
         placements: world.books.placements.len() as u64,
         pages: world.inspector.pages,
         listed: world.inspector.listed,
+        seats_compared: world.inspector.seats,
         commits: world.disk.commits,
         simulated_us: world.now,
         trace: *world.trace.finalize().as_bytes(),
@@ -99,7 +102,9 @@ fn play_world(world: &mut World) {
     let sweep = world.now + CALM_US / 2;
     while world.now < sweep && world.books.found.is_empty() && world.step() {}
     if world.books.found.is_empty() {
-        for game in world.live_games() {
+        let live = world.live_games();
+        world.check_attempts(&live);
+        for game in live {
             world.ask_own(Command::Terminate(game));
         }
     }

@@ -22,6 +22,8 @@ pub struct Tally {
     pub pages: u64,
     /// Games on those pages.
     pub listed: u64,
+    /// Seats that were compared with the books.
+    pub seats_compared: u64,
     commits: u64,
     simulated_us: u64,
     marks: BTreeMap<Mark, u64>,
@@ -41,6 +43,7 @@ impl Tally {
         self.placements += report.placements;
         self.pages += report.pages;
         self.listed += report.listed;
+        self.seats_compared += report.seats_compared;
         self.commits += report.commits;
         self.simulated_us += report.simulated_us;
         for (mark, hits) in &report.marks {
@@ -81,7 +84,10 @@ impl Tally {
             self.answers,
             self.commits,
         );
-        println!("{} pages of searches compared, {} games on them", self.pages, self.listed);
+        println!(
+            "{} pages of searches compared, {} games on them, {} seats compared",
+            self.pages, self.listed, self.seats_compared,
+        );
         if demand {
             println!("marks, and how often each was hit:");
             for chunk in Mark::ALL.chunks(4) {

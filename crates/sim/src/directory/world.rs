@@ -3,11 +3,11 @@
 
 use std::collections::BTreeMap;
 
-use rejoin_core::id::{OwnerEpoch, QueueId, Revision};
+use rejoin_core::id::{GameId, OwnerEpoch, QueueId, Revision};
 use rejoin_core::scope::ScopeId;
 use rejoin_core::time::{Time, WallTime};
 use rejoin_directory::catalogue::{AliasSpec, FleetSpec, Route};
-use rejoin_directory::queue::{Destination, LatencyPolicy, PlacementEnd, QueueSpec};
+use rejoin_directory::queue::{Destination, LatencyPolicy, PlacementEnd, PlacementView, QueueSpec};
 use rejoin_directory::{
     Answer, Command, Directory, DirectoryInput, DirectoryOutput, Event as Told, Recovered, Refusal,
 };
@@ -15,12 +15,14 @@ use rejoin_testkit::parts::queue::Queue;
 use rejoin_testkit::parts::rng::Rng;
 
 use super::Event;
-use super::books::Books;
-use super::client::Recent;
+use super::books::{Books, Visit};
+use super::client::NEW_VISIT;
 use super::inspection::Inspector;
 use super::knobs::Knobs;
 use super::onlooker::Follower;
 use super::process::Process;
+use super::requests::Recent;
+use super::seating::SeatWalk;
 use crate::disk::{Commit, Disk};
 
 /// The fleets of every world.
@@ -34,8 +36,6 @@ pub const QUEUES: &[&str] = &["near", "any"];
 const IN_VAIN_MAX: u32 = 10;
 /// Simulated time that an answer may take while the world is set up or looked at in the end.
 const OWN_ANSWER_US: u64 = 60_000_000;
-/// How often a command is asked while the world is set up.
-const SET_UP_MAX: u32 = 100;
 const EPOCH_MS: u64 = 1_700_000_000_000;
 
 /// What an answer is for.
@@ -53,10 +53,10 @@ pub enum Purpose {
     Subscribe,
     /// To watch placements.
     Watch,
-    /// A client asks for seats.
-    Reserve(usize, rejoin_core::id::GameId),
+    /// A client asks for seats for a party.
+    Reserve(usize, usize),
     /// Somebody looks at the seats of a Game.
-    Seats(rejoin_core::id::GameId),
+    Seats(GameId),
     /// A step with a seat.
     Claim(usize),
     /// A step with a seat.
@@ -86,7 +86,15 @@ pub enum Purpose {
     /// A page of the searcher.
     Walk,
     /// How a Game is at the instant of a page.
-    Inspect(rejoin_core::id::GameId),
+    Inspect(GameId),
+    /// All seats of a Game at the instant of a page.
+    InspectSeats(GameId),
+    /// Some seats of a Game in pages, at the same instant.
+    WalkSeats(Box<SeatWalk>),
+    /// Something is given back with its secret: that must not be refused for the secret.
+    RightSecret,
+    /// Something is given back with another secret: that must be refused.
+    WrongSecret,
     /// Anything.
     Whatever,
 }
@@ -94,7 +102,7 @@ pub enum Purpose {
 impl Purpose {
     /// Whether it is a question of the checkers, which must not move crashes and fills no story.
     fn is_inspection(&self) -> bool {
-        matches!(self, Self::Inspect(_))
+        matches!(self, Self::Inspect(_) | Self::InspectSeats(_) | Self::WalkSeats(_))
     }
 }
 
@@ -198,14 +206,14 @@ impl World {
                 locations: LOCATIONS.iter().map(|it| (*it).to_owned()).collect(),
                 indexed: vec!["mode".to_owned()],
             };
-            self.set_up(&Command::PutFleet(fleet));
+            self.ask_own(Command::PutFleet(fleet));
         }
         let routes = [
             ("live", Route::Fleet(FLEETS[0].to_owned())),
             ("closed", Route::Terminal("closed".to_owned())),
         ];
         for (name, route) in routes {
-            self.set_up(&Command::PutAlias(AliasSpec { name: name.to_owned(), route }));
+            self.ask_own(Command::PutAlias(AliasSpec { name: name.to_owned(), route }));
         }
         for name in QUEUES {
             let to = |fleet: &&str| Destination { fleet: (*fleet).to_owned(), location: None };
@@ -219,7 +227,7 @@ impl World {
                 latency: if *name == "near" { vec![near, far] } else { Vec::new() },
                 ..QueueSpec::default()
             };
-            self.set_up(&Command::PutQueue(spec));
+            self.ask_own(Command::PutQueue(spec));
         }
         for client in 0..self.knobs.clients {
             self.plan_soon(Event::Client(client));
@@ -313,14 +321,6 @@ impl World {
         self.own.take()
     }
 
-    /// Asks until it is done: the directory may die before the world is set up.
-    fn set_up(&mut self, command: &Command) {
-        let is_done = (0..SET_UP_MAX).any(|_| matches!(self.ask_own(command.clone()), Some(Ok(_))));
-        if !is_done {
-            self.books.fail("answered", format!("never done: {command:?}"));
-        }
-    }
-
     /// Wakes the directory, which must not want to be woken for ever at one instant.
     fn wake(&mut self) {
         self.give(DirectoryInput::Wake);
@@ -330,8 +330,13 @@ impl World {
         }
     }
 
+    /// The directory's own clock, which starts with it.
+    pub(super) fn time(&self) -> Time {
+        Time(self.now - self.boot_at)
+    }
+
     fn give(&mut self, input: DirectoryInput) {
-        let time = Time(self.now - self.boot_at);
+        let time = self.time();
         let Some(directory) = &mut self.directory else { return };
         directory.handle(time, input);
         self.drain();
@@ -339,8 +344,7 @@ impl World {
 
     /// Asks the directory at this instant, while its outputs are being carried out.
     pub(super) fn whisper(&mut self, purpose: Purpose, command: Command) {
-        let ticket = self.ticket(purpose);
-        let time = Time(self.now - self.boot_at);
+        let (ticket, time) = (self.ticket(purpose), self.time());
         if let Some(directory) = &mut self.directory {
             directory.handle(time, DirectoryInput::Command { ticket, command });
         }
@@ -403,7 +407,7 @@ impl World {
                 self.plan(while_us, Event::Order { process, lease, order });
             }
             DirectoryOutput::News { subscription, news } => self.hear(subscription, &news),
-            DirectoryOutput::PlacementNews { news, .. } => self.books.placement_told(news.view()),
+            DirectoryOutput::PlacementNews { news, .. } => self.placement_told(news.view()),
             DirectoryOutput::Cut { subscription, .. } => {
                 if self.follower.watch == Some(subscription) {
                     self.follower.watch = None;
@@ -416,15 +420,25 @@ impl World {
         }
     }
 
+    fn placement_told(&mut self, view: &PlacementView) {
+        self.books.placement_told(view);
+        self.books.check_fulfilled(view, self.knobs.config.attempts_max);
+    }
+
     fn heard(&mut self, event: Told) {
         match event {
             Told::GameEnded { game, cause } => self.books.game_ended(game, cause),
             Told::PlacementEnded { queue, placement, end } => {
+                let key = (QueueId::of(&queue), placement.clone());
+                let book = self.books.placements.get(&key).cloned().unwrap_or_default();
                 if let PlacementEnd::Fulfilled { game, seats } = &end {
+                    let caller = book.party.and_then(|it| self.books.parties[it].caller.clone());
                     for (player, seat) in seats {
-                        if !self.books.visits.iter().any(|visit| visit.seat == *seat) {
-                            self.enter(0, *game, *seat, player.clone(), 0, false);
-                        }
+                        let (game, seat, player) = (*game, *seat, player.clone());
+                        let (party, secret) = (book.party, book.secret.clone());
+                        let is_locked = caller.is_some();
+                        let visit = Visit { party, secret, is_locked, ..NEW_VISIT };
+                        self.enter(Visit { game, seat, player, ..visit });
                     }
                 }
                 self.books.placement_ended(QueueId::of(&queue), placement, end);
@@ -435,6 +449,10 @@ impl World {
 
     fn answered(&mut self, purpose: Purpose, outcome: Result<Answer, Refusal>) {
         self.answers += u64::from(!purpose.is_inspection());
+        let (outcome, drawn) = match outcome {
+            Ok(Answer::Made(answer, drawn)) => (Ok(*answer), drawn),
+            outcome => (outcome, None),
+        };
         let was_known = matches!(&purpose, Purpose::Other(key) if self.books.keys.contains(key));
         if matches!(purpose, Purpose::Create | Purpose::Place(_) | Purpose::Again) {
             match &outcome {
@@ -445,7 +463,11 @@ impl World {
         }
         match &outcome {
             Ok(Answer::Game(game)) => self.books.game_told(game),
-            Ok(Answer::Placement(view)) => self.books.placement_told(view),
+            Ok(Answer::Placement(view)) => {
+                self.placement_told(view);
+                let book = self.books.placements.entry((view.queue, view.id.clone())).or_default();
+                book.secret = drawn.clone().or(book.secret.take());
+            }
             Ok(Answer::Page(page)) => {
                 page.games.iter().for_each(|game| self.books.game_told(game));
                 self.check_listing(&page.games);
@@ -456,6 +478,8 @@ impl World {
             (Purpose::Own, outcome) => self.own = Some(outcome),
             (Purpose::Register(index), outcome) => self.registered(index, outcome),
             (Purpose::Walk, outcome) => self.page_answered(outcome),
+            (Purpose::InspectSeats(game), outcome) => self.seats_inspected(game, outcome),
+            (Purpose::WalkSeats(walk), outcome) => self.seats_walked(*walk, outcome),
             (Purpose::Inspect(game), outcome) => self.game_inspected(game, outcome),
             (Purpose::Subscribe, outcome) => self.subscribed(outcome),
             (Purpose::Watch, outcome) => self.watched(outcome),
@@ -463,8 +487,15 @@ impl World {
                 let game = self.rng.pick(&page.games).id;
                 self.reserve(client, game);
             }
-            (Purpose::Reserve(client, game), Ok(Answer::Seats(seats))) => {
-                self.seats_promised(client, game, &seats);
+            (Purpose::Reserve(client, party), Ok(Answer::Seats(seats))) => {
+                self.seats_promised(client, party, &seats, drawn);
+            }
+            (Purpose::Reserve(_, party), Err(refusal)) => self.party_refused(party, &refusal),
+            (Purpose::RightSecret, Err(Refusal::WrongSecret)) => {
+                self.books.fail("secret-kept", "the right one was refused".to_owned());
+            }
+            (Purpose::WrongSecret, Ok(answer)) => {
+                self.books.fail("secret-kept", format!("a wrong one opened {answer:?}"));
             }
             (Purpose::Seats(game), Ok(Answer::Seats(seats))) => {
                 let wall = self.wall_ms();
@@ -486,6 +517,7 @@ impl World {
                 if let ScopeId::Game(game) = scope {
                     self.inspector.unsettled.remove(&game);
                 }
+                self.aim_crash(scope);
                 self.give(DirectoryInput::Committed(scope, revision));
             }
             Commit::Nothing => {}
@@ -494,6 +526,18 @@ impl World {
                 let life = self.life;
                 self.plan(wait, Event::Committed { life, scope, owner, revision });
             }
+        }
+    }
+
+    /// A crash between two scopes that speak of one thing: a queue has kept what a Game told it, and the
+    /// Game has not kept that the queue knows.
+    fn aim_crash(&mut self, scope: ScopeId) {
+        let is_over = |game: &GameId| self.books.games.get(game).is_some_and(|it| it.end.is_some());
+        let is_between =
+            matches!(scope, ScopeId::Queue(_)) && self.inspector.unsettled.iter().any(is_over);
+        let share = if self.is_calm { 0 } else { self.knobs.aimed_crashes };
+        if is_between && self.crash_in.is_none() && self.rng.per_mille(share) {
+            self.crash_in = Some(self.rng.below(3));
         }
     }
 
@@ -572,7 +616,8 @@ impl World {
             }
             Err(why) => return self.books.fail("seat-kept", format!("no catalogue: {why}")),
         }
-        if !self.is_calm && self.rng.per_mille(100) {
+        // The first life sets the world up: one without its fleets would test nothing.
+        if !self.is_calm && self.life > 1 && self.rng.per_mille(100) {
             self.crash_in = Some(self.rng.below(10));
         }
         self.drain();
