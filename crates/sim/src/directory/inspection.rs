@@ -74,6 +74,11 @@ impl Inspector {
         self.unsettled.insert(game);
     }
 
+    /// How many Games may be alive.
+    pub(super) fn open_count(&self) -> usize {
+        self.open.len()
+    }
+
     /// The directory is gone, and everything that was under way.
     pub(super) fn crash(&mut self) {
         self.unsettled.clear();

@@ -70,7 +70,7 @@ impl World {
                 placement: placement.to_owned(),
             };
             self.ask_own(describe);
-            // A placement that nobody remembers cannot be judged.
+            // A placement that is forgotten cannot be judged.
             let end = self.books.placements.get(&key).and_then(|book| book.end.clone());
             match end {
                 Some(PlacementEnd::Fulfilled { game: ours, .. }) if ours == *game => {}

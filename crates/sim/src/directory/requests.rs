@@ -85,7 +85,7 @@ impl World {
         Duration::from_millis(self.rng.range(500, 70_000))
     }
 
-    /// Who asks: the server itself, or somebody from outside with or without a secret of its own.
+    /// Who asks: the server itself, or a caller from outside with or without a secret of its own.
     fn caller(&mut self, client: usize) -> Option<Caller> {
         if self.rng.per_mille(600) {
             return None;

@@ -140,7 +140,7 @@ impl World {
         let mut parties: BTreeMap<usize, Vec<(usize, &SeatView)>> = BTreeMap::new();
         for seat in seats {
             let Some((party, place)) = party_of(seat) else {
-                return Some(("seats-true", format!("nobody asked for {seat:?}")));
+                return Some(("seats-true", format!("no party asked for {seat:?}")));
             };
             parties.entry(party).or_default().push((place, seat));
         }
