@@ -4,6 +4,7 @@
 //! for good. On a full disk nothing is lost: what does not fit is told so and can be submitted again, and a
 //! reserve is kept so that what makes room has room to do so.
 
+mod applier;
 pub mod backup;
 pub mod disk;
 mod engine;
@@ -21,12 +22,12 @@ pub mod snapshot;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use std::thread::JoinHandle;
 
 use bytes::Bytes;
 use rejoin_core::id::OwnerEpoch;
 use rejoin_core::scope::{Batch, Opened, ScopeId};
 
+use self::applier::{Applier, Applying, Work};
 use self::disk::{Ground, Part};
 use self::engine::{Engine, Trouble};
 use self::folder::Folder;
@@ -53,7 +54,8 @@ pub struct Embedded {
     /// What is committed and not in the tree is kept here, so that others can look at it.
     snapshots: Snapshots,
     /// Brings the older layer into the tree.
-    applier: Option<JoinHandle<Result<(), Trouble>>>,
+    applier: Option<Applier>,
+    applying: Applying,
     ground: Box<dyn Ground>,
     folder: Option<Folder>,
     /// Groups to come before a full disk is tried again.
@@ -108,6 +110,26 @@ impl Embedded {
     pub fn misplace(&mut self, from: ScopeId, onto: ScopeId) -> Result<bool, StoreError> {
         self.flush()?;
         Ok(self.engine()?.misplace(from, onto)?)
+    }
+
+    /// From now on a full half of the journal waits for [`step_apply`](Self::step_apply); for tests.
+    #[cfg(feature = "contract")]
+    pub(crate) fn apply_in_steps(&mut self) {
+        self.applying = Applying::Stepped;
+    }
+
+    /// Whether a full half of the journal waits to be brought into the tree; for tests.
+    #[cfg(feature = "contract")]
+    #[must_use]
+    pub fn awaits_apply(&self) -> bool {
+        matches!(self.applier, Some(Applier::Waiting(_)))
+    }
+
+    /// Brings a full half of the journal that waits for it into the tree; for tests. What came of it is
+    /// noticed by the next group, as it is where a thread does this.
+    #[cfg(feature = "contract")]
+    pub fn step_apply(&mut self) {
+        self.applier = self.applier.take().map(Applier::step);
     }
 
     fn poison(&mut self, why: String) -> Outcome {
@@ -224,10 +246,9 @@ impl Embedded {
         self.engine()?.apply(&[&layer], None)
     }
 
-    /// Half of the journal is full: it is brought into the tree while the other one is written. In a
-    /// folder that has a thread of its own.
+    /// Half of the journal is full: it is brought into the tree while the other one is written.
     fn turn(&mut self) -> Result<(), Trouble> {
-        if self.folder.is_none() {
+        if self.applying == Applying::AtOnce {
             return self.flush();
         }
         self.wait()?;
@@ -243,23 +264,20 @@ impl Embedded {
             sight.older = Some(Arc::clone(&layer));
             layer
         };
-        let work = move || engine.apply(&[&layer], Some(mark));
-        // Without a thread it is left behind, and the next group does it.
-        self.applier = std::thread::Builder::new().name("rejoin-apply".to_owned()).spawn(work).ok();
+        self.applier = Applier::start(self.applying, Work { engine, layer, mark });
         Ok(())
     }
 
-    /// Hears of a thread that has ended.
+    /// Takes the result of work that has ended.
     fn settle(&mut self) -> Result<(), Trouble> {
-        let has_ended = self.applier.as_ref().is_some_and(JoinHandle::is_finished);
+        let has_ended = self.applier.as_ref().is_some_and(Applier::has_ended);
         if has_ended { self.wait() } else { Ok(()) }
     }
 
-    /// Waits for the thread. What it could not bring into the tree is still the older layer.
+    /// Waits for the work. What it could not bring into the tree is still the older layer.
     fn wait(&mut self) -> Result<(), Trouble> {
         let Some(applier) = self.applier.take() else { return Ok(()) };
-        let panicked = || Trouble::Unreadable("the tree could not be written".to_owned());
-        applier.join().unwrap_or_else(|_| Err(panicked()))?;
+        applier.join()?;
         self.snapshots.sight().older = None;
         Ok(())
     }

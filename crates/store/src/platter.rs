@@ -25,6 +25,8 @@ struct Inside {
     syncs_fail: bool,
     /// Writes until one goes astray, and the sector of its file where it lands.
     strays_in: Option<(u64, usize)>,
+    /// Writes to each file until it takes no more.
+    full_in: [Option<u64>; 3],
     /// Writes and syncs until the power goes.
     dies_in: Option<u64>,
     is_dead: bool,
@@ -65,6 +67,14 @@ impl Inside {
         place
     }
 
+    /// Whether a write finds no room, wherever it would land.
+    fn refuses(&mut self, file: usize) -> bool {
+        let Some(left) = &mut self.full_in[file] else { return false };
+        let refuses = *left == 0;
+        *left = left.saturating_sub(1);
+        refuses
+    }
+
     fn taken(&self) -> usize {
         self.files.iter().map(|file| file.taken).sum()
     }
@@ -103,6 +113,17 @@ impl Platter {
     /// What is on it cannot be read.
     pub fn store(&self) -> Result<Embedded, StoreError> {
         Embedded::on_ground(self.clone(), JOURNAL)
+    }
+
+    /// Opens the store on this disk, with full halves of its journal brought into the tree by
+    /// [`Embedded::step_apply`]: two layers exist until then, as they do where a thread does this.
+    ///
+    /// # Errors
+    /// What is on it cannot be read.
+    pub fn stepped_store(&self) -> Result<Embedded, StoreError> {
+        let mut store = self.store()?;
+        store.apply_in_steps();
+        Ok(store)
     }
 
     /// How many bytes it holds.
@@ -153,6 +174,12 @@ impl Platter {
     /// From now on there is only so much room, for all files together.
     pub fn set_room(&self, room: Option<usize>) {
         self.inside().room = room;
+    }
+
+    /// After so many more writes to a file each one finds no room, as on a file system that copies what it
+    /// writes; none: there is room.
+    pub fn fill_in(&self, part: Part, writes: Option<u64>) {
+        self.inside().full_in[index(part)] = writes;
     }
 
     /// From now on syncs fail, or not.
@@ -256,6 +283,9 @@ impl Disk for PlatterFile {
     fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
         let mut inside = self.0.inside();
         inside.live()?;
+        if inside.refuses(self.1) {
+            return Err(io::ErrorKind::StorageFull.into());
+        }
         let start = inside.landing(self.1, offset as usize, data.len());
         let end = start + data.len();
         // What was written once has its place.

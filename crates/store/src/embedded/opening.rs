@@ -5,6 +5,7 @@ use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 
+use super::applier::Applying;
 use super::disk::{DiskFile, Ground, Part};
 use super::engine::{Engine, Trouble};
 use super::folder::{FORMAT, Folder, FolderError};
@@ -47,6 +48,7 @@ impl Embedded {
             store => store.map_err(failed)?,
         };
         store.folder = Some(folder);
+        store.applying = Applying::OnThread;
         store.keep_reserve();
         Ok(store)
     }
@@ -83,8 +85,9 @@ impl Embedded {
         let snapshots = Snapshots::default();
         snapshots.sight().database = Some(Arc::clone(engine.database()));
         let engine = Some(Arc::new(engine));
-        let (applier, folder, full, poisoned) = (None, None, None, None);
-        Ok(Self { engine, journal, snapshots, applier, ground, folder, full, poisoned })
+        let (applier, applying) = (None, Applying::AtOnce);
+        let (folder, full, poisoned) = (None, None, None);
+        Ok(Self { engine, journal, snapshots, applier, applying, ground, folder, full, poisoned })
     }
 }
 

@@ -5,6 +5,7 @@ mod faulty;
 mod folder;
 mod formats;
 mod journal;
+mod layers;
 
 mod embedded {
     fn fresh() -> (rejoin_store::Embedded, tempfile::TempDir) {
@@ -61,6 +62,18 @@ mod embedded_on_a_small_disk {
     fn fresh() -> (rejoin_store::Embedded, Platter) {
         let platter = Platter::default();
         (platter.store().expect("a new store"), platter)
+    }
+
+    rejoin_store::contract_of!(fresh());
+}
+
+/// Full halves wait to be applied until the other half is full, too.
+mod embedded_with_two_layers {
+    use rejoin_store::platter::Platter;
+
+    fn fresh() -> (rejoin_store::Embedded, Platter) {
+        let platter = Platter::default();
+        (platter.stepped_store().expect("a new store"), platter)
     }
 
     rejoin_store::contract_of!(fresh());
