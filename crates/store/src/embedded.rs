@@ -256,14 +256,15 @@ impl Embedded {
         let mark = Mark { is_begun: true, ..self.mark(false) };
         let end = self.journal.end_sector();
         self.journal.turn();
-        // Before the tree says so.
-        self.journal.begin(end)?;
         let layer = {
             let mut sight = self.snapshots.sight();
             let layer = std::mem::take(&mut sight.newest);
             sight.older = Some(Arc::clone(&layer));
             layer
         };
+        // Before the tree says so. If there is no room for it, an older layer without an applier makes the
+        // next group bring everything into the tree first: another turn would write over this half.
+        self.journal.begin(end)?;
         self.applier = Applier::start(self.applying, Work { engine, layer, mark });
         Ok(())
     }

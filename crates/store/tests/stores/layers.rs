@@ -140,6 +140,27 @@ fn a_failed_sync_of_an_apply_poisons_the_store_with_the_next_group() {
     told.check(&mut platter.store().expect("it opens"), "after a failed sync");
 }
 
+/// The file system copies what it writes, so that even a file that has its length finds no room. The half
+/// that is full must not be written again before it is in the tree.
+#[test]
+fn a_half_that_cannot_be_begun_costs_nothing_that_was_acknowledged() {
+    let mut refused = 0;
+    for (half, before) in (0..2).flat_map(|half| (1..40).map(move |before| (half, before))) {
+        let (platter, mut store, mut told) = stepped();
+        for turn in 0..80 {
+            // The writes of one group to one half are refused: in some rounds its first one.
+            platter.fill_in(Part::Journal(half), (turn == before).then_some(0));
+            refused += u64::from(told.commit(&mut store) == Outcome::Full);
+            platter.fill_in(Part::Journal(half), None);
+            let about = format!("journal.{half} refused group {before}, killed after {turn}");
+            if turn > before {
+                told.check(&mut platter.copy().store().expect(&about), &about);
+            }
+        }
+    }
+    assert!(refused > 0, "no half was refused its first write");
+}
+
 #[test]
 fn a_former_owner_is_fenced_in_both_layers() {
     let (_platter, mut store, mut told) = stepped();
