@@ -39,6 +39,14 @@ pub enum Bug {
     WrongCause,
     /// A refused transfer does not wait for what the zone that was left still has of the client.
     NotSettled,
+    /// A zone is told to forget a leaver before the session has committed what it takes over.
+    ForgottenBeforeKept,
+    /// A store takes a batch of a former owner.
+    LateBatchTaken,
+    /// A driver takes a commit of unknown outcome for one that is committed.
+    UnknownTakenForCommitted,
+    /// After a failed apply the newer layer goes into the tree before the older one.
+    LayersSwapped,
 }
 
 #[cfg(feature = "planted")]
@@ -55,17 +63,19 @@ mod armed {
         ARMED.set(bug);
     }
 
-    pub(crate) fn is_armed(bug: Bug) -> bool {
+    /// Whether this bug is armed on this thread.
+    #[must_use]
+    pub fn is_armed(bug: Bug) -> bool {
         ARMED.get() == Some(bug)
     }
 }
 
 #[cfg(feature = "planted")]
-pub use armed::arm;
-#[cfg(feature = "planted")]
-pub(crate) use armed::is_armed;
+pub use armed::{arm, is_armed};
 
+/// Whether this bug is armed: never, without the feature.
 #[cfg(not(feature = "planted"))]
-pub(crate) fn is_armed(_bug: Bug) -> bool {
+#[must_use]
+pub fn is_armed(_bug: Bug) -> bool {
     false
 }

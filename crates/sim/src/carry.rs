@@ -5,14 +5,12 @@ use std::sync::Arc;
 
 use rejoin_core::exchange::{Native, ToHub};
 use rejoin_core::hub::{Command, HubInput, HubOutput};
-use rejoin_core::id::{CallId, OwnerEpoch, Revision, SessionId, ZoneId};
-use rejoin_core::scope::{Batch, ScopeId};
+use rejoin_core::id::{CallId, OwnerEpoch, SessionId, ZoneId};
 use rejoin_core::zone::{Delivery, ZoneInput, ZoneOutput};
-use rejoin_directory::{DirectoryInput, seating};
+use rejoin_directory::seating;
 use rejoin_testkit::parts::stamp::Stamp;
 
 use crate::bureau::Asked;
-use crate::disk::Commit;
 use crate::event::Event;
 use crate::player::Known;
 use crate::speech::{Verb, Wish};
@@ -22,6 +20,7 @@ impl World {
     /// Gives the hub one input and carries out what follows.
     pub fn hub(&mut self, input: HubInput) {
         let time = self.node.time(self.now);
+        self.aim_at_input(&input);
         let Some(hub) = &mut self.node.hub else { return };
         hub.handle(time, input);
         while let Some(output) = self.node.hub.as_mut().and_then(|hub| hub.next_output()) {
@@ -45,6 +44,7 @@ impl World {
 
     fn carry_out_hub(&mut self, output: HubOutput) {
         let incarnation = self.node.incarnation;
+        self.aim_at_output(&output);
         match output {
             HubOutput::Send { connection, frame } => self.send_down(connection, &frame),
             HubOutput::Close { connection, code } => self.close_down(connection.0, code),
@@ -221,64 +221,5 @@ impl World {
         let last = self.node.mail_at.entry((zone, down)).or_default();
         *last = at.max(*last);
         *last
-    }
-
-    pub(crate) fn submit(&mut self, batch: Batch) {
-        let incarnation = self.node.incarnation;
-        let (scope, owner, revision) = (batch.scope, batch.owner, batch.revision);
-        let most = self.knobs.commit_us;
-        let at = self.node.disk.submit(self.now, batch, most, &mut self.rng);
-        self.queue.push(at, Event::Committed { incarnation, scope, owner, revision });
-    }
-
-    /// The machines hear when the disk has no room and when it has room again.
-    fn tell_room(&mut self, found_full: bool) {
-        let is_full = found_full || (self.node.knows_full && self.node.disk.full_until > self.now);
-        if std::mem::replace(&mut self.node.knows_full, is_full) == is_full {
-            return;
-        }
-        self.watch.outage.store_full(self.now, is_full);
-        let zones: Vec<ZoneId> = self.node.zones.keys().copied().collect();
-        for zone in zones {
-            self.zone(zone, ZoneInput::StoreFull(is_full));
-        }
-        self.hub(HubInput::StoreFull(is_full));
-    }
-
-    pub(crate) fn committed(&mut self, scope: ScopeId, owner: OwnerEpoch, revision: Revision) {
-        let faults = &self.knobs.faults;
-        if !self.quiet && self.rng.per_mille(faults.sync_fails) && self.rng.per_mille(100) {
-            // What the disk holds now nobody knows; the process ends, and the next one looks.
-            self.node.disk.strike("a sync failed");
-            return self.crash();
-        }
-        let outcome = self.node.disk.commit(self.now, scope, owner, revision);
-        self.tell_room(outcome == Commit::Full);
-        if self.node.hub.is_none() {
-            // It crashed at that.
-            return;
-        }
-        match outcome {
-            Commit::Done => {}
-            Commit::Nothing => return,
-            Commit::Full => {
-                let incarnation = self.node.incarnation;
-                let wait = self.node.disk.full_until - self.now + self.rng.below(300_000);
-                let again = Event::Committed { incarnation, scope, owner, revision };
-                return self.plan(wait, again);
-            }
-        }
-        match scope {
-            ScopeId::Zone(zone) => {
-                self.zone(zone, ZoneInput::Committed(revision));
-            }
-            _ if scope.is_directory() => {
-                self.directory(DirectoryInput::Committed(scope, revision));
-            }
-            _ => self.hub(HubInput::Committed(scope, revision)),
-        }
-        if self.watch.ready_at == 0 && self.node.hub.as_ref().is_some_and(|hub| hub.is_ready()) {
-            self.watch.ready_at = self.now;
-        }
     }
 }

@@ -28,6 +28,8 @@ pub struct Reasons {
     speakers: BTreeMap<u64, BTreeSet<usize>>,
     /// Sessions that a command ended.
     kicked: BTreeSet<u64>,
+    /// Players that a command banned.
+    banned: BTreeSet<PlayerId>,
     /// When the last game message of a session was read.
     heard_at: BTreeMap<u64, u64>,
     /// When a session was seen first.
@@ -72,8 +74,11 @@ impl World {
 
     /// A command was given that may end a session.
     pub(crate) fn note_command(&mut self, command: &Command) {
-        if let Command::EndSession(session, _) = command {
-            self.watch.reasons.kicked.insert(session.0);
+        let reasons = &mut self.watch.reasons;
+        match command {
+            Command::EndSession(session, _) => drop(reasons.kicked.insert(session.0)),
+            Command::Ban(player, _) => drop(reasons.banned.insert(*player)),
+            _ => {}
         }
     }
 
@@ -109,10 +114,7 @@ impl World {
                 !lifetime.is_zero() && since(&reasons.began_at) + SLACK_US >= micros(lifetime)
             }
             EndCause::Kicked => reasons.kicked.contains(&id) || self.knobs.hub.end_on_retired_token,
-            EndCause::Banned => {
-                let mut asked = self.watch.banning.values();
-                self.watch.banned.contains(&player) || asked.any(|banned| *banned == player)
-            }
+            EndCause::Banned => reasons.banned.contains(&player),
             EndCause::Locked | EndCause::AgentFault => false,
         };
         if is_there { Ok(()) } else { Err("there is no reason for that".to_owned()) }

@@ -42,6 +42,7 @@ pub const CHECKERS: &[(&str, &str)] = &[
     ("owners-true", "objects are owned as set, handed over and taken, over any crash"),
     ("timers-once", "a timer rings once, not before its time, and over any crash"),
     ("jobs-once", "the result of a job comes once, over any crash"),
+    ("store-kept", "what is acknowledged stays in the store, and no former owner writes to it"),
     ("client-sane", "no client ever sees a frame that breaks the protocol"),
     ("no-panic", "nothing but game code ever panics"),
     ("goes-to-sleep", "who is woken does what is due: nobody wakes for ever at one instant"),

@@ -1,7 +1,10 @@
 //! The server's store with time in it: a batch is submitted now and committed later, in order
 //! within its scope and in any order across scopes. A crash keeps, for each scope, what was
-//! committed and an arbitrary number of the batches that were on their way. In some worlds the real
+//! committed and an arbitrary number of the batches that were on their way. In most worlds the real
 //! engine is underneath, on a disk that loses power in the middle of a write.
+
+mod apply;
+mod owners;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -12,20 +15,48 @@ use rejoin_store::{Damaged, Embedded, Memory, Outcome, Store, StoreError};
 
 use rejoin_testkit::parts::rng::Rng;
 
+pub use self::apply::Fate;
+use self::owners::Owners;
+
 /// All that can go wrong on a disk, and what a crash can interrupt. A long run must see each.
 pub const STRIKES: &[&str] = &[
+    "a batch was fenced",
+    "a commit was unknown and had landed",
+    "a commit was unknown and had not landed",
     "a damaged scope was set aside",
+    "a former process is paused",
+    "a half was applied beside commits",
+    "a late batch landed before the next owner came",
+    "a late batch was refused",
     "a scope rotted",
     "a sync failed",
+    "a sync failed in an apply",
     "a write went astray",
+    "an apply found no room",
+    "an owner was overtaken",
+    "crash after a Game's commit of a seat",
+    "crash after a player's commit of a ban",
+    "crash after a session's commit of a ban",
+    "crash after a session's commit of a join",
+    "crash after a session's commit of a move",
+    "crash after a session's commit of a part",
+    "crash after a session's commit of a seat",
+    "crash after a session's commit of a zone's end",
+    "crash after a zone's commit of a join",
+    "crash after a zone's commit of a part",
+    "crash after a zone's commit of its end",
+    "crash after the entered zone's commit of a move",
+    "crash after the left zone's commit of a move",
     "crash before a seat was freed",
     "crash before a seat was given back",
     "crash while scopes were opened",
     "crash with a seat in use",
     "crash with commits under way",
+    "crash with two layers",
     "crash within a join",
     "crash within a part",
     "crash within a transfer",
+    "crash within an apply",
     "crash within recovery",
     "crash within the claim of a seat",
     "crash within the confirmation of a seat",
@@ -55,6 +86,26 @@ pub enum Commit {
     Nothing,
     /// There is no room: again later.
     Full,
+    /// The store cannot tell whether it landed: again later, which is safe and tells.
+    Unknown,
+    /// The end of the scope's former life is not committed yet: again later.
+    Behind,
+    /// The scope has another owner.
+    Fenced,
+    /// Nothing is committed any more: the process must end.
+    Poisoned,
+}
+
+/// Whether a store can tell what becomes of a commit.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Luck {
+    /// It can.
+    Known,
+    /// It cannot; so many of the batches land, at most.
+    Unknown {
+        /// How many.
+        landing: usize,
+    },
 }
 
 /// The store.
@@ -69,6 +120,11 @@ pub struct Disk {
     /// Scopes of which a row landed in another's place, or that have another's: the engine itself
     /// must find out.
     astray: BTreeSet<ScopeId>,
+    owners: Owners,
+    /// There is an event for the half of the journal that waits to be applied.
+    apply_is_planned: bool,
+    /// The power goes with one of the next writes, whatever becomes of the process.
+    power_goes: bool,
     /// Nothing is committed before then.
     pub stalled_until: u64,
     /// There is no room before then.
@@ -88,6 +144,9 @@ impl Default for Disk {
             passing: Memory::default(),
             rotten: BTreeSet::new(),
             astray: BTreeSet::new(),
+            owners: Owners::default(),
+            apply_is_planned: false,
+            power_goes: false,
             stalled_until: 0,
             full_until: 0,
             commits: 0,
@@ -117,8 +176,9 @@ impl Disk {
         match &mut self.kept {
             Kept::Memory(memory) => memory,
             Kept::Engine(platter, store) => {
-                let open =
-                    || Box::new(platter.store().expect("the engine opens after a power cut"));
+                let open = || {
+                    Box::new(platter.stepped_store().expect("the engine opens after a power cut"))
+                };
                 store.get_or_insert_with(open).as_mut()
             }
         }
@@ -138,28 +198,67 @@ impl Disk {
     pub fn commit(
         &mut self,
         now: u64,
-        scope: ScopeId,
-        owner: OwnerEpoch,
-        revision: Revision,
+        (scope, owner, revision): (ScopeId, OwnerEpoch, Revision),
+        luck: Luck,
     ) -> Commit {
         let Some(queue) = self.pending.get(&scope) else { return Commit::Nothing };
         let due = |batch: &Batch| batch.owner == owner && batch.revision <= revision;
         let count = queue.iter().take_while(|(batch, _)| due(batch)).count();
+        if count == 0 {
+            let is_there = queue.iter().any(|(batch, _)| due(batch) && batch.revision == revision);
+            return if is_there { Commit::Behind } else { Commit::Nothing };
+        }
         if self.full_until > now && !self.fleeting.contains(&scope) {
             if !queue.iter().take(count).all(|(batch, _)| makes_room(batch)) {
                 return Commit::Full;
             }
             self.strike("room made on a full disk");
         }
-        let Some(queue) = self.pending.get_mut(&scope) else { return Commit::Nothing };
-        let group: Vec<Batch> = queue.drain(..count).map(|(batch, _)| batch).collect();
+        let Some(queue) = self.pending.get(&scope) else { return Commit::Nothing };
+        let group: Vec<Batch> = queue.iter().take(count).map(|(batch, _)| batch.clone()).collect();
+        if let Luck::Unknown { landing } = luck
+            && !self.fleeting.contains(&scope)
+        {
+            let landing = landing.min(count);
+            self.store(scope).commit(&group[..landing]);
+            self.strike(if landing == count {
+                "a commit was unknown and had landed"
+            } else {
+                "a commit was unknown and had not landed"
+            });
+            return Commit::Unknown;
+        }
+        let outcomes = self.store(scope).commit(&group);
+        // What has to come again keeps its place.
+        let settled = outcomes.iter().take_while(|one| !one.is_worth_another_try()).count();
+        self.give_up(scope, settled);
+        self.commits += settled as u64;
+        let last = group.last().map_or(revision, |batch| batch.revision);
+        match outcomes.last().copied().unwrap_or(Outcome::Unknown) {
+            Outcome::Committed => {
+                if !self.fleeting.contains(&scope) {
+                    self.owners.acknowledge(&group);
+                }
+                if last == revision { Commit::Done } else { Commit::Nothing }
+            }
+            Outcome::Full => Commit::Full,
+            Outcome::Unknown => Commit::Unknown,
+            Outcome::Fenced { .. } => Commit::Fenced,
+            Outcome::Poisoned => Commit::Poisoned,
+            outcome @ (Outcome::OutOfOrder { .. } | Outcome::TooLarge { .. }) => {
+                self.owners.fail(format!("revision {last} of {scope:?}: {outcome}"));
+                Commit::Nothing
+            }
+        }
+    }
+
+    /// So many of a scope's batches need not be submitted again.
+    pub fn give_up(&mut self, scope: ScopeId, count: usize) {
+        let Some(queue) = self.pending.get_mut(&scope) else { return };
+        queue.drain(..count.min(queue.len()));
         if queue.is_empty() {
             self.pending.remove(&scope);
         }
-        self.commits += group.len() as u64;
-        let outcomes = self.store(scope).commit(&group);
-        let last = group.last().map(|batch| batch.revision).zip(outcomes.last());
-        if last == Some((revision, &Outcome::Committed)) { Commit::Done } else { Commit::Nothing }
     }
 
     /// Opens a scope: what was on its way either landed before or never will. One that has rotted is
@@ -173,13 +272,20 @@ impl Disk {
             if let Kept::Memory(memory) = &mut self.kept {
                 memory.forget(scope);
             }
+            self.owners.forget(scope);
             return Err(Damaged { scope, why: "it has rotted".to_owned() });
         }
         let is_astray = self.astray.remove(&scope);
         match self.store(scope).open_one(scope) {
             Ok(_) if is_astray => panic!("{scope:?} passes for what was written"),
-            Ok(opened) => Ok(opened),
-            Err(StoreError::Damaged(damaged)) => Err(damaged),
+            Ok(opened) => {
+                self.owners.opened(scope, &opened);
+                Ok(opened)
+            }
+            Err(StoreError::Damaged(damaged)) => {
+                self.owners.forget(scope);
+                Err(damaged)
+            }
             Err(other) => panic!("{scope:?} cannot be opened: {other}"),
         }
     }
@@ -195,6 +301,10 @@ impl Disk {
         if !scopes.is_empty() {
             self.strike("crash with commits under way");
         }
+        if self.awaits_apply() {
+            self.strike("crash with two layers");
+        }
+        (self.apply_is_planned, self.power_goes) = (false, false);
         self.cut_power(&scopes, rng);
         for scope in scopes {
             self.land_some(scope, rng);
@@ -260,6 +370,10 @@ impl Disk {
     fn land_some(&mut self, scope: ScopeId, rng: &mut Rng) {
         let Some(queue) = self.pending.remove(&scope) else { return };
         let landed = rng.below(queue.len() as u64 + 1) as usize;
+        if queue.iter().any(|(batch, _)| batch.delete_scope) {
+            // Its end may have landed before, in a commit that was interrupted or unknown.
+            self.owners.forget(scope);
+        }
         for (batch, _) in queue.iter().take(landed) {
             // Whatever refuses one batch refuses all after it.
             if self.store(scope).apply(batch) != Outcome::Committed {

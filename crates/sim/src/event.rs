@@ -118,6 +118,12 @@ pub enum Event {
         hostile: usize,
     },
     Fault,
+    /// A full half of the engine's journal is brought into the tree.
+    Apply {
+        incarnation: u64,
+    },
+    /// A batch of a process that is paused arrives at the store.
+    Late,
     /// A process that said goodbye ends.
     Ended {
         incarnation: u64,
@@ -156,6 +162,8 @@ impl Event {
             Self::Act { .. } => "act",
             Self::HostileAct { .. } => "hostile-act",
             Self::Fault => "fault",
+            Self::Apply { .. } => "apply",
+            Self::Late => "late",
             Self::Ended { .. } => "ended",
             Self::Restart => "restart",
             Self::Quiet => "quiet",
@@ -195,6 +203,7 @@ impl Planned for Event {
                 | Self::SeatAnswered { .. }
                 | Self::ToLocalHost { .. }
                 | Self::Errand { .. }
+                | Self::Apply { .. }
         )
     }
 }

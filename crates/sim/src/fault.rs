@@ -12,7 +12,6 @@ use rejoin_core::scope::ScopeId;
 use rejoin_core::seat::SeatStep;
 use rejoin_core::session::Place;
 use rejoin_core::time::WallTime;
-use rejoin_core::zone::{Durability, ZoneSpec};
 use rejoin_testkit::parts::stamp::Stamp;
 use rejoin_wire::Encoding;
 
@@ -72,11 +71,6 @@ impl World {
         self.open_bureau();
     }
 
-    /// Whether a zone has to wait for room before it is opened.
-    pub fn opens_later(&self, spec: &ZoneSpec) -> bool {
-        spec.config.durability != Durability::Memory && self.node.disk.full_until > self.now
-    }
-
     /// Whether the server crashes right here.
     pub fn crashes_here(&mut self) -> bool {
         let Some(left) = &mut self.node.crash_in else { return false };
@@ -110,8 +104,13 @@ impl World {
         self.tell(|| "crash".to_owned());
         self.note_crash();
         self.forget_holds();
-        self.node.kill(&mut self.rng);
-        if !self.quiet && self.rng.per_mille(self.knobs.faults.rot) {
+        let is_paused = !self.quiet && self.rng.per_mille(self.knobs.faults.paused);
+        let late = self.node.kill(is_paused, &mut self.rng);
+        for _ in 0..late {
+            let wait = self.rng.below(8_000_000);
+            self.plan(wait, Event::Late);
+        }
+        if !is_paused && !self.quiet && self.rng.per_mille(self.knobs.faults.rot) {
             self.rot();
         }
         self.node.crash_in = None;
@@ -223,6 +222,9 @@ impl World {
                 if self.rng.per_mille(250) {
                     self.node.crash_in = Some(self.rng.range(20, 400));
                 }
+            }
+            if self.rng.per_mille(faults.overtaken) {
+                self.overtake();
             }
             if self.rng.per_mille(faults.meddle * 5) {
                 self.meddle();
@@ -349,6 +351,11 @@ impl World {
         let ticket = self.tickets;
         if let Command::Ban(player, _) = &command {
             self.watch.banning.insert(ticket, *player);
+            // A ban that has run out promises nothing about the next one before that is told to be done.
+            let time = self.node.time(self.now);
+            if self.node.hub.as_ref().is_some_and(|hub| !hub.is_banned(time, *player)) {
+                self.watch.banned.remove(player);
+            }
         }
         self.note_command(&command);
         self.hub(HubInput::Command { ticket, command });

@@ -47,6 +47,16 @@ pub struct Faults {
     pub rot: u64,
     /// The server dies in the middle of its start, in a thousand starts.
     pub crash_in_start: u64,
+    /// The store cannot tell what became of a commit, in a thousand commits.
+    pub unknown: u64,
+    /// Another process opens scopes of the one that runs.
+    pub overtaken: u64,
+    /// A process that is given up is only paused, in a thousand crashes.
+    pub paused: u64,
+    /// The engine's apply fails or is interrupted, in a thousand applies.
+    pub apply_fails: u64,
+    /// The server crashes after a certain commit of an operation that has several; `aim.rs` weighs it.
+    pub aimed: u64,
 }
 
 /// All that a seed decides in advance.
@@ -104,8 +114,13 @@ impl Knobs {
             sync_fails: fault(4),
             rot: fault(600),
             crash_in_start: fault(700),
+            unknown: fault(20),
+            overtaken: fault(2),
+            paused: fault(500),
+            apply_fails: fault(300),
+            aimed: fault(10),
         };
-        let engine = rng.per_mille(120);
+        let engine = rng.per_mille(550);
         let directory = rng.per_mille(400).then(|| crate::bureau::config(rng));
         Self {
             players: rng.range(2, 7),

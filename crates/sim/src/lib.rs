@@ -6,11 +6,13 @@
 //! judged from the players' own books ([`books`]) and by looking on ([`check`]), with no code shared
 //! with what is judged.
 
+pub mod aim;
 pub mod books;
 pub mod bureau;
 pub mod carry;
 pub mod causes;
 pub mod check;
+pub mod commits;
 pub mod directory;
 pub mod disk;
 pub mod event;

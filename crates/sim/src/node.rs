@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
+use crate::aim::Aim;
 use crate::bureau::Bureau;
 use crate::disk::Disk;
 use rejoin_core::chance::Chance;
@@ -63,6 +64,10 @@ pub struct Node {
     pub knows_full: bool,
     /// Outputs until it crashes.
     pub crash_in: Option<u64>,
+    /// The commit after which it crashes, if one is aimed at.
+    pub aim: Option<Aim>,
+    /// How often it crashed so.
+    pub aimed: u32,
 }
 
 /// World time at the beginning, on people's clocks.
@@ -110,6 +115,7 @@ impl Node {
         let mut recovered = Recovered { hub, ..Default::default() };
         let mut games = rejoin_directory::Recovered::default();
         let scopes = self.disk.scopes();
+        self.disk.check_list(&scopes);
         for scope in scopes.into_iter().filter(|scope| *scope != ScopeId::Hub) {
             match (scope, self.disk.open(scope, rng)) {
                 (ScopeId::Session(id), Ok(opened)) => recovered.sessions.push((id, opened)),
@@ -138,13 +144,19 @@ impl Node {
         damaged.into_iter().map(|(id, text)| format!("session {id}: {text}")).collect()
     }
 
-    /// The process is gone, and everything in it.
-    pub fn kill(&mut self, rng: &mut Rng) {
+    /// The process is gone, and everything in it. One that is only paused has batches on their way, which
+    /// arrive later: says how many.
+    pub fn kill(&mut self, is_paused: bool, rng: &mut Rng) -> usize {
         self.hub = None;
         self.bureau = None;
         self.zones.clear();
         self.mail_at.clear();
+        self.aim = None;
+        if is_paused {
+            return self.disk.pause(rng);
+        }
         self.disk.crash(rng);
+        0
     }
 
     /// Starts a zone from its scope.

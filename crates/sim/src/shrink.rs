@@ -28,6 +28,16 @@ pub enum Less {
     Rot,
     /// No start is interrupted.
     Stumbles,
+    /// The store can always tell what became of a commit.
+    Unknowns,
+    /// No other process opens scopes.
+    Overtaking,
+    /// A process that is given up is gone.
+    Pauses,
+    /// Every apply of the engine succeeds.
+    FailedApplies,
+    /// No crash is aimed at a commit.
+    AimedCrashes,
     /// No client stands still.
     Freezes,
     /// No client forgets.
@@ -46,7 +56,7 @@ pub enum Less {
     Time,
 }
 
-const ALL: [Less; 18] = [
+const ALL: [Less; 23] = [
     Less::Time,
     Less::Hostiles,
     Less::Meddling,
@@ -60,6 +70,11 @@ const ALL: [Less; 18] = [
     Less::FailedSyncs,
     Less::Rot,
     Less::Stumbles,
+    Less::Unknowns,
+    Less::Overtaking,
+    Less::Pauses,
+    Less::FailedApplies,
+    Less::AimedCrashes,
     Less::MidCrashes,
     Less::HalfOpen,
     Less::Crashes,
@@ -139,6 +154,11 @@ fn take(world: &mut World, less: Less) {
         Less::FailedSyncs => faults.sync_fails = 0,
         Less::Rot => faults.rot = 0,
         Less::Stumbles => faults.crash_in_start = 0,
+        Less::Unknowns => faults.unknown = 0,
+        Less::Overtaking => faults.overtaken = 0,
+        Less::Pauses => faults.paused = 0,
+        Less::FailedApplies => faults.apply_fails = 0,
+        Less::AimedCrashes => faults.aimed = 0,
         Less::Freezes => faults.freeze = 0,
         Less::Reloads => faults.reload = 0,
         Less::Twins => faults.twin = 0,

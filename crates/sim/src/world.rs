@@ -147,6 +147,7 @@ impl World {
         self.trace.update(&self.now.to_le_bytes());
         self.trace.update(event.name().as_bytes());
         self.happen(order, event);
+        self.check_store();
         for broken in game::take_broken() {
             self.watch.fail(broken.checker, broken.text);
         }
@@ -178,16 +179,7 @@ impl World {
             Event::ToZone { zone, owner, message, .. } => {
                 self.zone(zone, ZoneInput::FromHub(owner, *message));
             }
-            Event::OpenZone { incarnation, spec } => {
-                let id = spec.id;
-                if self.opens_later(&spec) {
-                    let wait = self.node.disk.full_until - self.now + self.rng.below(300_000);
-                    return self.plan(wait, Event::OpenZone { incarnation, spec });
-                }
-                self.tell(|| format!("open {:?}", spec.name));
-                self.node.open_zone(self.now, *spec, &mut self.rng);
-                self.drain_zone(id);
-            }
+            Event::OpenZone { incarnation, spec } => self.open_zone(incarnation, spec),
             Event::Committed { scope, owner, revision, .. } => {
                 self.committed(scope, owner, revision);
             }
@@ -229,6 +221,8 @@ impl World {
             Event::Act { player } => self.act(player),
             Event::HostileAct { hostile } => self.hostile_act(hostile),
             Event::Fault => self.fault(),
+            Event::Apply { .. } => self.apply(),
+            Event::Late => self.node.disk.land_late(),
             Event::Ended { incarnation } => self.ended(incarnation),
             Event::Restart => self.restart(),
             Event::Quiet => self.go_quiet(),

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
 use rejoin_core::id::{OwnerEpoch, Revision};
+use rejoin_core::planted::{Bug, is_armed};
 use rejoin_core::scope::{Batch, Change, Opened, ROW_BYTES_MAX, ScopeId};
 
 use crate::print::{self, Print};
@@ -69,7 +70,9 @@ pub(crate) fn judge(batch: &Batch, known: Option<Standing>, is_doomed: bool) -> 
         // The last word on the scope has been said, maybe by this very group: nothing would be left.
         None if is_doomed => Outcome::Committed,
         None if batch.revision != Revision(1) => Outcome::OutOfOrder { revision: Revision(0) },
-        Some((owner, ..)) if owner != batch.owner => Outcome::Fenced { owner },
+        Some((owner, ..)) if owner != batch.owner && !is_armed(Bug::LateBatchTaken) => {
+            Outcome::Fenced { owner }
+        }
         // An owner writes in order, so what lies behind is its own, sent again.
         Some((_, revision, _)) if batch.revision < revision => Outcome::Committed,
         Some((_, revision, print)) if batch.revision == revision => {

@@ -201,6 +201,9 @@ impl Hub {
         }
         self.flush_words(id);
         self.hold_outside(now, id);
+        if is_armed(Bug::ForgottenBeforeKept) {
+            return self.tell_zone(zone, forget);
+        }
         self.after(id, After::Zone(zone, forget));
     }
 

@@ -10,6 +10,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use redb::{ReadTransaction, ReadableDatabase};
+use rejoin_core::planted::{Bug, is_armed};
 use rejoin_core::scope::{Opened, ScopeId};
 
 use super::disk::Glass;
@@ -42,7 +43,11 @@ pub(super) struct Sight {
 impl Sight {
     /// The older one first.
     pub(super) fn layers(&self) -> Vec<Arc<Layer>> {
-        self.older.iter().chain([&self.newest]).map(Arc::clone).collect()
+        let mut layers: Vec<_> = self.older.iter().chain([&self.newest]).map(Arc::clone).collect();
+        if is_armed(Bug::LayersSwapped) {
+            layers.reverse();
+        }
+        layers
     }
 
     /// Where a scope stands that is not only in the tree.

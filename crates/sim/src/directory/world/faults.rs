@@ -9,11 +9,11 @@ use rejoin_directory::{Directory, DirectoryInput, Recovered};
 use super::World;
 use crate::directory::Event;
 use crate::directory::onlooker::Follower;
-use crate::disk::Commit;
+use crate::disk::{Commit, Luck};
 
 impl World {
     pub(super) fn committed(&mut self, scope: ScopeId, owner: OwnerEpoch, revision: Revision) {
-        match self.disk.commit(self.now, scope, owner, revision) {
+        match self.disk.commit(self.now, (scope, owner, revision), Luck::Known) {
             Commit::Done => {
                 if let ScopeId::Game(game) = scope {
                     self.inspector.unsettled.remove(&game);
@@ -21,9 +21,10 @@ impl World {
                 self.aim_crash(scope);
                 self.give(DirectoryInput::Committed(scope, revision));
             }
-            Commit::Nothing => {}
-            Commit::Full => {
-                let wait = self.disk.full_until - self.now + self.rng.below(300_000);
+            // A process that is overtaken or poisoned is played in the worlds of sessions.
+            Commit::Nothing | Commit::Fenced | Commit::Poisoned => {}
+            Commit::Full | Commit::Unknown | Commit::Behind => {
+                let wait = self.disk.full_until.saturating_sub(self.now) + self.rng.below(300_000);
                 let life = self.life;
                 self.plan(wait, Event::Committed { life, scope, owner, revision });
             }
