@@ -42,6 +42,7 @@ macro_rules! contract_of {
             scopes_are_listed_by_kind_and_in_order,
             scopes_do_not_see_each_other,
             a_scope_that_was_deleted_can_be_made_again,
+            a_former_owner_is_fenced_in_the_next_life_of_its_scope,
             many_are_opened_at_once,
             random_groups_equal_a_plain_model,
         );
@@ -271,6 +272,22 @@ pub fn a_scope_that_was_deleted_can_be_made_again(store: &mut dyn Store) {
     let again = store.apply(&batch(OTHER, opened.owner.0, 1, vec![put("b", "1")]));
     assert_eq!(again, Outcome::Committed);
     assert_eq!(keys(store, OTHER), ["b"]);
+}
+
+/// Owner epochs outlive their scopes: a batch that comes late must not fit into the scope that was made
+/// anew under the same name.
+pub fn a_former_owner_is_fenced_in_the_next_life_of_its_scope(store: &mut dyn Store) {
+    let mut former = store.open_one(OTHER).expect("it opens").owner;
+    for _ in 0..3 {
+        assert_eq!(store.apply(&batch(OTHER, former.0, 1, vec![])), Outcome::Committed);
+        assert_eq!(store.apply(&deletion(OTHER, former.0, 2)), Outcome::Committed);
+        assert_eq!(store.scopes(None), Ok(vec![]));
+        let owner = store.open_one(OTHER).expect("it opens").owner;
+        assert!(owner > former, "{owner} after {former}");
+        let late = store.apply(&batch(OTHER, former.0, 1, vec![put("late", "1")]));
+        assert_eq!(late, Outcome::Fenced { owner });
+        former = owner;
+    }
 }
 
 /// As a start does it.

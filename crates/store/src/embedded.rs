@@ -24,7 +24,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use bytes::Bytes;
-use rejoin_core::id::OwnerEpoch;
+use rejoin_core::id::{OwnerEpoch, Revision};
 use rejoin_core::scope::{Batch, Opened, ScopeId};
 
 use self::applier::{Applier, Applying, Work};
@@ -58,6 +58,8 @@ pub struct Embedded {
     applying: Applying,
     ground: Box<dyn Ground>,
     folder: Option<Folder>,
+    /// The highest owner epoch of a scope that is gone: one that is made anew begins above it.
+    floor: OwnerEpoch,
     /// Groups to come before a full disk is tried again.
     full: Option<u32>,
     /// Why nothing is committed any more.
@@ -237,13 +239,16 @@ impl Embedded {
         let mut sight = self.snapshots.sight();
         let layer = Arc::make_mut(&mut sight.newest);
         records.iter().for_each(|record| record.lay(layer));
+        self.floor = layer.floor().max(self.floor);
     }
 
     /// Past the journal, which must be empty.
     fn write_through(&mut self, records: &[Record<'_>]) -> Result<(), Trouble> {
         let mut layer = Layer::default();
         records.iter().for_each(|record| record.lay(&mut layer));
-        self.engine()?.apply(&[&layer], None)
+        self.engine()?.apply(&[&layer], None)?;
+        self.floor = layer.floor().max(self.floor);
+        Ok(())
     }
 
     /// Half of the journal is full: it is brought into the tree while the other one is written.
@@ -381,15 +386,22 @@ impl Embedded {
         let aside: Vec<ScopeId> =
             damaged.map(|(scope, _)| *scope).filter(|scope| *scope != ScopeId::Hub).collect();
         if !aside.is_empty() {
+            let least = {
+                let sight = self.snapshots.sight();
+                let owners = aside.iter().filter_map(|scope| sight.standing(*scope).flatten());
+                owners.map(|(owner, ..)| owner).max().unwrap_or_default()
+            };
             self.flush()?;
-            self.engine()?.put_aside(&aside)?;
+            self.floor = self.engine()?.put_aside(&aside, least)?.max(self.floor);
         }
         let found: Vec<_> = scopes
             .iter()
             .zip(looks)
             .map(|(scope, look)| match look {
                 Ok((head, rows)) => {
-                    let owner = OwnerEpoch(head.owner.0 + 1);
+                    let is_new = head.owner == OwnerEpoch(0) && head.revision == Revision(0);
+                    let former = if is_new { self.floor } else { head.owner };
+                    let owner = OwnerEpoch(former.0 + 1);
                     Ok((head.last, Opened { owner, revision: head.revision, rows }))
                 }
                 Err(why) => Err(Damaged { scope: *scope, why }),

@@ -81,7 +81,8 @@ impl ScopeKind {
 /// The contract of every store. A store belongs to one process: which one, it is told when it is
 /// made.
 pub trait Store {
-    /// Opens scopes for a new owner, making those that there are not. Earlier owners are fenced.
+    /// Opens scopes for a new owner, making those that there are not. Earlier owners are fenced, also those
+    /// of a scope of the same name that was deleted or set aside: its next life begins above their epochs.
     /// A scope that is damaged is set aside as it was found and reported, and the others are opened.
     ///
     /// # Errors

@@ -25,6 +25,8 @@ pub struct Memory {
     scopes: BTreeMap<ScopeId, Scope>,
     /// Apart, because a scope may have none.
     rows: BTreeMap<ScopeId, BTreeMap<Bytes, Bytes>>,
+    /// The highest owner epoch of a scope that is gone.
+    floor: OwnerEpoch,
     /// Sessions, players and accounts are not kept.
     is_unread: bool,
 }
@@ -102,7 +104,9 @@ impl Memory {
 
     /// Forgets a scope without asking anybody: for scopes that end with their process.
     pub fn forget(&mut self, scope: ScopeId) {
-        self.scopes.remove(&scope);
+        if let Some(gone) = self.scopes.remove(&scope) {
+            self.floor = self.floor.max(gone.owner);
+        }
         self.rows.remove(&scope);
     }
 
@@ -115,7 +119,9 @@ impl Memory {
     }
 
     fn open_scope(&mut self, scope: ScopeId) -> Opened {
-        let known = self.scopes.entry(scope).or_default();
+        let floor = self.floor;
+        let anew = || Scope { owner: floor, ..Scope::default() };
+        let known = self.scopes.entry(scope).or_insert_with(anew);
         known.owner = OwnerEpoch(known.owner.0 + 1);
         let rows = self.rows.get(&scope).into_iter().flatten();
         Opened {

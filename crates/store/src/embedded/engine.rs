@@ -13,7 +13,7 @@ use redb::{
     Database, Durability, ReadableDatabase, ReadableTable, StorageError, Table, TableDefinition,
     WriteTransaction,
 };
-use rejoin_core::id::Revision;
+use rejoin_core::id::{OwnerEpoch, Revision};
 use rejoin_core::scope::{Opened, ScopeId};
 
 use super::disk::{Disk, Watched};
@@ -36,6 +36,12 @@ const ABOUT: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("about");
 const MARK: &str = "journal";
 /// Under which name it tells how many scopes it had when it was closed.
 const TALLY: &str = "scopes";
+
+/// Under which name it keeps the highest owner epoch of a scope that is gone.
+const FLOOR: &str = "owners";
+/// How far that rises when the owner of a scope that is set aside cannot be read: by more starts than
+/// there were since its last opening.
+const OWNERS_UNREAD: u64 = 1 << 10;
 
 /// Memory for pages. Scopes are read once, when they are opened; what is written often is small.
 const CACHE_BYTES: usize = 32 << 20;
@@ -158,6 +164,12 @@ impl Engine {
         Ok(format.and_then(|bytes| bytes.first_chunk().copied().map(u32::from_le_bytes)))
     }
 
+    /// The highest owner epoch of a scope that is gone.
+    pub(super) fn floor(&self) -> Result<OwnerEpoch, Trouble> {
+        let written = self.about(FLOOR)?;
+        Ok(written.as_deref().map(read_floor).unwrap_or_default())
+    }
+
     /// What the tree says of the journal; none in a folder that had none.
     pub(super) fn mark(&self) -> Result<Option<Mark>, Trouble> {
         let Some(written) = self.about(MARK)? else { return Ok(None) };
@@ -191,9 +203,12 @@ impl Engine {
             for (scope, overlay) in layers.iter().flat_map(|layer| layer.iter()) {
                 bring_in(&mut rows, &mut raised, scope, overlay)?;
             }
+            let mut about = writing.open_table(ABOUT)?;
+            if let Some(floor) = layers.iter().map(|layer| layer.floor()).max() {
+                raise_floor(&mut about, floor)?;
+            }
             if let Some(mark) = mark {
                 writing.open_table(ASIDE)?;
-                let mut about = writing.open_table(ABOUT)?;
                 if mark.is_closed {
                     about.insert(TALLY, &reading::tally(&rows)?[..])?;
                 }
@@ -217,18 +232,33 @@ impl Engine {
         })
     }
 
-    /// Moves damaged scopes away, as they are.
-    pub(super) fn put_aside(&self, scopes: &[ScopeId]) -> Result<(), Trouble> {
+    /// Moves damaged scopes away, as they are. Gives back the owner epoch above which they begin anew:
+    /// at least `least`, and above that of each owner that can be read.
+    pub(super) fn put_aside(
+        &self,
+        scopes: &[ScopeId],
+        least: OwnerEpoch,
+    ) -> Result<OwnerEpoch, Trouble> {
         self.write(|writing| {
             let mut rows = writing.open_table(SCOPES)?;
             let mut aside = writing.open_table(ASIDE)?;
             let mut raised = writing.open_table(RAISED)?;
+            let mut about = writing.open_table(ABOUT)?;
+            let mut floor = raise_floor(&mut about, least)?;
             for scope in scopes {
                 let bytes = row::scope_bytes(*scope);
+                let head = match rows.get(&row::head_key(&bytes)[..])? {
+                    Some(written) => Head::read(&bytes, written.value()),
+                    None => None,
+                };
+                let above = raised.remove(&bytes[..])?.map(|owner| OwnerEpoch(owner.value()));
+                floor = match above.or(head.map(|head| head.owner)) {
+                    Some(owner) => floor.max(owner),
+                    None => OwnerEpoch(floor.0 + OWNERS_UNREAD),
+                };
                 set_aside(&mut rows, &mut aside, &bytes)?;
-                raised.remove(&bytes[..])?;
             }
-            Ok(())
+            Ok(raise_floor(&mut about, floor)?)
         })
     }
 
@@ -372,6 +402,22 @@ fn judge_error(sync_failed: &AtomicBool, error: redb::Error) -> Trouble {
 fn is_full(error: &io::Error) -> bool {
     use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
     matches!(error.kind(), StorageFull | QuotaExceeded | FileTooLarge)
+}
+
+fn read_floor(written: &[u8]) -> OwnerEpoch {
+    OwnerEpoch(written.first_chunk().copied().map_or(0, u64::from_le_bytes))
+}
+
+/// Keeps the highest owner epoch of a scope that is gone, and says what it is now.
+fn raise_floor(
+    about: &mut Table<'_, &'static str, &'static [u8]>,
+    owner: OwnerEpoch,
+) -> Result<OwnerEpoch, StorageError> {
+    let kept = about.get(FLOOR)?.map(|written| read_floor(written.value())).unwrap_or_default();
+    if owner > kept {
+        about.insert(FLOOR, &owner.0.to_le_bytes()[..])?;
+    }
+    Ok(owner.max(kept))
 }
 
 /// Brings what becomes of a scope into the tree.

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 
 use bytes::Bytes;
-use rejoin_core::id::Revision;
+use rejoin_core::id::{OwnerEpoch, Revision};
 use rejoin_core::scope::{Batch, Change, ScopeId};
 
 use super::row::Head;
@@ -42,12 +42,14 @@ pub(super) struct Overlay {
 pub(super) struct Layer {
     scopes: BTreeMap<ScopeId, Overlay>,
     weight: usize,
+    /// The highest owner epoch of a scope that this deletes.
+    floor: OwnerEpoch,
 }
 
 impl Layer {
     /// A batch that was accepted. Keys and values are copied: they may be parts of something larger.
     pub(super) fn write(&mut self, batch: &Batch, print: Print) {
-        let Self { scopes, weight } = self;
+        let Self { scopes, weight, floor } = self;
         let overlay = scopes.entry(batch.scope).or_insert_with(|| {
             *weight += SCOPE_WEIGHT;
             Overlay::default()
@@ -55,6 +57,7 @@ impl Layer {
         overlay.is_written = true;
         if batch.delete_scope {
             *overlay = Overlay { is_anew: true, is_written: true, ..Overlay::default() };
+            *floor = batch.owner.max(*floor);
             return;
         }
         overlay.standing = Some((batch.owner, batch.revision, print));
@@ -85,6 +88,11 @@ impl Layer {
 
     pub(super) fn is_empty(&self) -> bool {
         self.scopes.is_empty()
+    }
+
+    /// No scope that is made anew begins at or below this owner epoch.
+    pub(super) fn floor(&self) -> OwnerEpoch {
+        self.floor
     }
 
     /// About how much memory it takes, at most; never less than what is to be written.
@@ -159,7 +167,7 @@ impl Overlay {
 #[cfg(test)]
 mod tests {
     //! Laid over once or twice, or applied first: it is the same.
-    use rejoin_core::id::{OwnerEpoch, SessionId};
+    use rejoin_core::id::SessionId;
 
     use super::*;
 

@@ -82,12 +82,24 @@ impl Embedded {
         journal.clear()?;
         journal.begin(0)?;
         engine.apply(&[], Some(Mark { is_begun: true, ..mark }))?;
+        let floor = engine.floor()?;
         let snapshots = Snapshots::default();
         snapshots.sight().database = Some(Arc::clone(engine.database()));
         let engine = Some(Arc::new(engine));
         let (applier, applying) = (None, Applying::AtOnce);
         let (folder, full, poisoned) = (None, None, None);
-        Ok(Self { engine, journal, snapshots, applier, applying, ground, folder, full, poisoned })
+        Ok(Self {
+            engine,
+            journal,
+            snapshots,
+            applier,
+            applying,
+            ground,
+            folder,
+            floor,
+            full,
+            poisoned,
+        })
     }
 }
 

@@ -174,3 +174,32 @@ fn a_former_owner_is_fenced_in_both_layers() {
     assert_eq!(store.apply(&late), fenced);
     assert_eq!(store.open_one(session(1)).expect("it opens").revision, raised.revision);
 }
+
+/// The next life of a scope that is set aside begins above the owners of the one before, also when nothing
+/// of it is in the tree yet.
+#[test]
+fn the_owner_of_a_damaged_scope_is_fenced_when_it_begins_anew() {
+    for owner in [1, 4] {
+        let (platter, mut store, _) = stepped();
+        for id in 1..=2 {
+            (1..owner).for_each(|_| drop(store.open_one(session(id)).expect("it opens")));
+            let first = batch(session(id), owner, 1, vec![put("self", &word(id, 1))]);
+            if owner > 1 {
+                store.open_one(session(id)).expect("it opens");
+            }
+            assert_eq!(store.apply(&first), Outcome::Committed);
+        }
+        assert_eq!(store.misplace(session(1), session(2)), Ok(true));
+        let found = store.open(&[session(1), session(2)]).expect("they open");
+        assert!(found.iter().all(Result::is_err), "a row is where it does not belong");
+        for id in 1..=2 {
+            let anew = store.open_one(session(id)).expect("it opens");
+            assert_eq!(anew.revision, Revision(0));
+            assert!(anew.owner > OwnerEpoch(owner), "{:?} after {owner}", anew.owner);
+            let late = batch(session(id), owner, 1, vec![put("self", "late")]);
+            assert_eq!(store.apply(&late), Outcome::Fenced { owner: anew.owner });
+        }
+        let mut killed = platter.copy().store().expect("it opens");
+        assert!(killed.open_one(session(3)).expect("it opens").owner > OwnerEpoch(owner));
+    }
+}
