@@ -37,7 +37,7 @@ impl Operation {
             Self::Part => 12,
             Self::Seat => 10,
             Self::ZoneEnd => 40,
-            Self::Ban => 90,
+            Self::Ban => 100,
         }
     }
 
@@ -45,8 +45,8 @@ impl Operation {
     fn commits(self) -> u64 {
         match self {
             Self::Move(_) => 4,
-            Self::Join | Self::Part | Self::Seat => 2,
-            Self::ZoneEnd | Self::Ban => 3,
+            Self::Join | Self::Part | Self::Seat | Self::Ban => 2,
+            Self::ZoneEnd => 3,
         }
     }
 
@@ -102,7 +102,11 @@ impl World {
         match input {
             HubInput::FromZone(zone, _, ToHub::Departed(departed)) => {
                 let mut scopes = vec![ScopeId::Session(departed.session), ScopeId::Zone(*zone)];
+                let seat = self.node.zones.get(zone);
                 match &departed.next {
+                    _ if seat.is_some_and(|seat| seat.machine.counts().is_ending) => {
+                        self.aim(Operation::ZoneEnd, scopes);
+                    }
                     Some((name, _)) => {
                         scopes.push(ScopeId::Zone(ZoneId::of(&name.kind, &name.name)));
                         self.aim(Operation::Move(*zone), scopes);
@@ -141,9 +145,7 @@ impl World {
     }
 
     fn cannot_aim(&self) -> bool {
-        let is_aimed = self.node.aim.as_ref().is_some_and(|aim| aim.until > self.now);
-        let is_off = self.quiet || self.knobs.faults.aimed == 0;
-        is_off || is_aimed || self.node.aimed >= AIMED_MAX
+        self.quiet || self.knobs.faults.aimed == 0 || self.node.aimed >= AIMED_MAX
     }
 
     /// The scopes of all sessions that are so.
@@ -158,6 +160,11 @@ impl World {
     }
 
     fn aim(&mut self, operation: Operation, scopes: Vec<ScopeId>) {
+        // What is rare takes the place of what is not.
+        let is_rare = matches!(operation, Operation::ZoneEnd | Operation::Ban);
+        if !is_rare && self.node.aim.as_ref().is_some_and(|aim| aim.until > self.now) {
+            return;
+        }
         if !self.rng.per_mille(self.knobs.faults.aimed * operation.weight()) {
             return;
         }

@@ -27,6 +27,7 @@ impl World {
             if self.crashes_here() {
                 return;
             }
+            self.aim_at_output(&output);
             self.carry_out_hub(output);
         }
         self.check_banned();
@@ -44,7 +45,6 @@ impl World {
 
     fn carry_out_hub(&mut self, output: HubOutput) {
         let incarnation = self.node.incarnation;
-        self.aim_at_output(&output);
         match output {
             HubOutput::Send { connection, frame } => self.send_down(connection, &frame),
             HubOutput::Close { connection, code } => self.close_down(connection.0, code),
