@@ -121,7 +121,8 @@ impl Hub {
         text: String,
     ) {
         let Some(session) = self.sessions.get_mut(&id).filter(|s| s.leg.stay == stay) else {
-            return self.tell_zone(zone, ToZone::Forget { session: id, stay });
+            let forget = ToZone::Forget { session: id, stay };
+            return self.after(id, After::Zone(zone, forget));
         };
         let Place::Joining(joining) = &session.place else { return };
         let to = joining.to;
@@ -154,8 +155,9 @@ impl Hub {
         let at = self.wall(now);
         let limits = self.config.outbox;
         let Some(session) = self.sessions.get_mut(&id).filter(|s| s.leg.stay == stay) else {
-            // Taken over before, or nobody is left to take over.
-            return self.tell_zone(zone, forget);
+            // Taken over before, or no session is left to take over. The commit of that may still be under
+            // way when the zone has started again and says so once more.
+            return self.after(id, After::Zone(zone, forget));
         };
         session.applied = departed.applied;
         session.window = Window::after(departed.applied);

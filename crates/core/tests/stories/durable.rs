@@ -480,3 +480,26 @@ fn a_zone_that_saves_now_and_then_keeps_one_cut() {
     }
     assert!(counts[2..].iter().all(|count| *count == counts[2]), "{counts:?}");
 }
+
+/// The session has taken over in memory, its commit is under way, and the zone that is open again says once
+/// more who has left: it may not forget before that commit, or a crash finds the member nowhere.
+#[test]
+fn a_zone_that_starts_again_forgets_nobody_before_the_session_is_committed() {
+    for act in ["transfer hard p", "transfer unknown p", "part"] {
+        let mut desk = Desk::with_plaza(&["ann", "bob"]);
+        desk.say("ann", "say hi");
+        desk.hush();
+        desk.store.hold(|scope| matches!(scope, ScopeId::Session(_)));
+        match act {
+            "part" => desk.part("ann"),
+            transfer => desk.say("ann", transfer),
+        }
+        desk.say("bob", "panic");
+        assert!(desk.is_open("plaza"), "{act}: it started again");
+        desk.crash();
+        desk.restart();
+        let welcome = desk.resume("ann");
+        assert_eq!(welcome.rung(), Rung::Replayed, "{act}: {welcome:?}");
+        assert_eq!(welcome.lost_upstream, 0, "{act}");
+    }
+}
