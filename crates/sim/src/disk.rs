@@ -4,6 +4,7 @@
 //! engine is underneath, on a disk that loses power in the middle of a write.
 
 mod apply;
+mod model;
 mod owners;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -16,6 +17,7 @@ use rejoin_store::{Damaged, Embedded, Memory, Outcome, Store, StoreError};
 use rejoin_testkit::parts::rng::Rng;
 
 pub use self::apply::Fate;
+use self::model::Model;
 use self::owners::Owners;
 
 /// All that can go wrong on a disk, and what a crash can interrupt. A long run must see each.
@@ -121,6 +123,8 @@ pub struct Disk {
     /// must find out.
     astray: BTreeSet<ScopeId>,
     owners: Owners,
+    /// What the store must hold.
+    model: Model,
     /// There is an event for the half of the journal that waits to be applied.
     apply_is_planned: bool,
     /// The power goes with one of the next writes, whatever becomes of the process.
@@ -145,6 +149,7 @@ impl Default for Disk {
             rotten: BTreeSet::new(),
             astray: BTreeSet::new(),
             owners: Owners::default(),
+            model: Model::default(),
             apply_is_planned: false,
             power_goes: false,
             stalled_until: 0,
@@ -229,18 +234,20 @@ impl Disk {
             return Commit::Unknown;
         }
         let outcomes = self.store(scope).commit(&group);
-        // What has to come again keeps its place.
-        let settled = outcomes.iter().take_while(|one| !one.is_worth_another_try()).count();
+        // What has to come again keeps its place, and so does what a poisoned store leaves undecided.
+        let is_open = |one: &Outcome| one.is_worth_another_try() || *one == Outcome::Poisoned;
+        let settled = outcomes.iter().take_while(|one| !is_open(one)).count();
         self.give_up(scope, settled);
         self.commits += settled as u64;
+        if !self.fleeting.contains(&scope) {
+            let landed = group.iter().zip(&outcomes);
+            let landed = landed.filter(|(_, outcome)| **outcome == Outcome::Committed);
+            landed.for_each(|(batch, _)| self.model.acknowledge(batch));
+        }
         let last = group.last().map_or(revision, |batch| batch.revision);
         match outcomes.last().copied().unwrap_or(Outcome::Unknown) {
-            Outcome::Committed => {
-                if !self.fleeting.contains(&scope) {
-                    self.owners.acknowledge(&group);
-                }
-                if last == revision { Commit::Done } else { Commit::Nothing }
-            }
+            Outcome::Committed if last == revision => Commit::Done,
+            Outcome::Committed => Commit::Nothing,
             Outcome::Full => Commit::Full,
             Outcome::Unknown => Commit::Unknown,
             Outcome::Fenced { .. } => Commit::Fenced,
@@ -272,18 +279,18 @@ impl Disk {
             if let Kept::Memory(memory) = &mut self.kept {
                 memory.forget(scope);
             }
-            self.owners.forget(scope);
+            self.model.forget(scope);
             return Err(Damaged { scope, why: "it has rotted".to_owned() });
         }
         let is_astray = self.astray.remove(&scope);
         match self.store(scope).open_one(scope) {
             Ok(_) if is_astray => panic!("{scope:?} passes for what was written"),
             Ok(opened) => {
-                self.owners.opened(scope, &opened);
+                self.note_opened(scope, &opened);
                 Ok(opened)
             }
             Err(StoreError::Damaged(damaged)) => {
-                self.owners.forget(scope);
+                self.model.forget(scope);
                 Err(damaged)
             }
             Err(other) => panic!("{scope:?} cannot be opened: {other}"),
@@ -370,9 +377,9 @@ impl Disk {
     fn land_some(&mut self, scope: ScopeId, rng: &mut Rng) {
         let Some(queue) = self.pending.remove(&scope) else { return };
         let landed = rng.below(queue.len() as u64 + 1) as usize;
-        if queue.iter().any(|(batch, _)| batch.delete_scope) {
-            // Its end may have landed before, in a commit that was interrupted or unknown.
-            self.owners.forget(scope);
+        if !self.fleeting.contains(&scope) {
+            // Some may also have landed before, in a commit that was interrupted or unknown.
+            queue.iter().for_each(|(batch, _)| self.model.may_land(batch));
         }
         for (batch, _) in queue.iter().take(landed) {
             // Whatever refuses one batch refuses all after it.

@@ -1,11 +1,9 @@
 //! Who may write to the disk. A process that was given up and is only paused still has batches on their
 //! way: they arrive late, and one whose scope has been opened since must be refused. Another process can
-//! also open scopes while their owner runs. What the store has acknowledged is noted here, too, so that an
-//! opening that shows less is found out.
+//! also open scopes while their owner runs. Every opening is compared with the model.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
-use rejoin_core::id::Revision;
 use rejoin_core::scope::{Batch, Opened, ScopeId};
 use rejoin_store::{Memory, Outcome, ScopeKind};
 use rejoin_testkit::parts::rng::Rng;
@@ -20,45 +18,15 @@ struct Late {
     is_overtaken: bool,
 }
 
-/// What is known of former owners and of what was acknowledged.
+/// What is known of former owners, and of what the store did wrong.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Owners {
     late: VecDeque<Late>,
-    /// The revision of each scope that was acknowledged last.
-    acknowledged: BTreeMap<ScopeId, Revision>,
-    /// What the store did that it must not do.
     found: Vec<String>,
 }
 
 impl Owners {
-    /// A group was acknowledged.
-    pub(super) fn acknowledge(&mut self, group: &[Batch]) {
-        for batch in group {
-            if batch.delete_scope {
-                self.acknowledged.remove(&batch.scope);
-            } else {
-                self.acknowledged.insert(batch.scope, batch.revision);
-            }
-        }
-    }
-
-    /// Nothing can be said of a scope any more: it is damaged, or its end may have landed.
-    pub(super) fn forget(&mut self, scope: ScopeId) {
-        self.acknowledged.remove(&scope);
-    }
-
-    /// A scope was opened: former owners have lost it, and it holds what was acknowledged.
-    pub(super) fn opened(&mut self, scope: ScopeId, opened: &Opened) {
-        for late in self.late.iter_mut().filter(|late| late.batch.scope == scope) {
-            late.is_overtaken = true;
-        }
-        let acknowledged = self.acknowledged.get(&scope).copied().unwrap_or_default();
-        if opened.revision < acknowledged {
-            let found = opened.revision;
-            self.fail(format!("{scope:?} is at {found}, and {acknowledged} was acknowledged"));
-        }
-    }
-
+    /// The store did something that it must not do.
     pub(super) fn fail(&mut self, text: String) {
         self.found.push(text);
     }
@@ -70,12 +38,23 @@ impl Disk {
         std::mem::take(&mut self.owners.found)
     }
 
+    /// A scope was opened: former owners have lost it, and it holds what was acknowledged.
+    pub(super) fn note_opened(&mut self, scope: ScopeId, opened: &Opened) {
+        for late in self.owners.late.iter_mut().filter(|late| late.batch.scope == scope) {
+            late.is_overtaken = true;
+        }
+        let pending = self.pending.get(&scope).into_iter().flatten().map(|(batch, _)| batch);
+        if !self.fleeting.contains(&scope)
+            && let Err(text) = self.model.compare(scope, opened, pending)
+        {
+            self.owners.fail(text);
+        }
+    }
+
     /// Finds scopes that were acknowledged and are not in the list of all scopes.
     pub fn check_list(&mut self, scopes: &[ScopeId]) {
-        let missing = |scope: &&ScopeId| scopes.binary_search(scope).is_err();
-        let lost: Vec<ScopeId> = self.owners.acknowledged.keys().filter(missing).copied().collect();
-        for scope in lost {
-            self.owners.forget(scope);
+        for scope in self.model.missing(scopes) {
+            self.model.forget(scope);
             self.owners.fail(format!("{scope:?} was acknowledged and is gone"));
         }
     }
@@ -98,9 +77,7 @@ impl Disk {
                 continue;
             }
             for (batch, _) in self.pending.remove(&scope).unwrap_or_default() {
-                if batch.delete_scope {
-                    self.owners.forget(scope);
-                }
+                self.model.may_land(&batch);
                 self.owners.late.push_back(Late { batch, is_overtaken: false });
             }
         }
@@ -156,7 +133,7 @@ impl Disk {
         self.strike("an owner was overtaken");
         for scope in &scopes {
             if let Ok(opened) = self.store(*scope).open_one(*scope) {
-                self.owners.opened(*scope, &opened);
+                self.note_opened(*scope, &opened);
             }
         }
         scopes.len()
