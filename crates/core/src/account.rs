@@ -11,6 +11,7 @@ mod row;
 use std::fmt;
 
 use crate::id::{AccountId, PlayerId};
+use crate::mark::{Mark, hit};
 use crate::time::WallTime;
 
 pub use self::book::{Book, Step};
@@ -347,6 +348,7 @@ impl Account {
                 }
                 self.player = key;
             }
+            hit(if how == Link::Bring { Mark::KeyBrought } else { Mark::KeyJoined });
             if !self.keys.contains(&key) {
                 if self.keys.len() >= KEYS_MAX {
                     return Err(Refusal::KeysFull);

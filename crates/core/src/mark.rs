@@ -312,6 +312,84 @@ marks! {
     SeatEndRedriven,
     /// A session came back from its scope with its seat.
     SeatRecovered,
+    /// A native session started.
+    NativeStarted,
+    /// A native session joins a zone.
+    NativeJoining,
+    /// A native session joins the zone of a Game with a seat.
+    NativeSeated,
+    /// A native session said something in its zone.
+    NativeSaid,
+    /// A native session answered a call.
+    NativeAnswered,
+    /// A session is moved to another zone from outside.
+    SessionMoved,
+    /// A disconnect callback is run.
+    CallbackRun,
+    /// Compressed frames were agreed on.
+    CompressionAgreed,
+    /// A password or a foreign token is looked at.
+    AccountAsked,
+    /// What came with a login was the game's business.
+    AccountNotMeant,
+    /// There was no time to look at a password.
+    AccountBusy,
+    /// What was meant for an account could not be read.
+    AccountUnreadable,
+    /// A login by a key that belongs to an account.
+    AccountByKey,
+    /// A key that an account had brought and lost again was refused.
+    AccountKeyLost,
+    /// A login waits for the commit of its account.
+    AccountSettling,
+    /// An account was made by its first login.
+    AccountFirstLogin,
+    /// Two first logins made one account.
+    AccountMadeMeanwhile,
+    /// A key was brought to an account, which takes its player.
+    KeyBrought,
+    /// A key joined an account.
+    KeyJoined,
+    /// A login proved another version of its account than there is, before the game was asked.
+    AccountOutdated,
+    /// A login was outdated when its session was about to become live.
+    AccountOutdatedLate,
+    /// A login to a locked account was refused.
+    AccountLockedOut,
+    /// A login to an account that is being deleted was refused.
+    AccountLeaving,
+    /// A player could not be brought to an account that has been played with.
+    AccountInUse,
+    /// A key belongs to another account.
+    AccountKeyTaken,
+    /// The account of a login got another player while the game was asked.
+    AccountMoved,
+    /// A change of an account waited for the one before it.
+    AccountWaited,
+    /// An operator made an account.
+    AccountAdded,
+    /// An account got another password.
+    PasswordChanged,
+    /// An account was locked.
+    AccountLocked,
+    /// An account was unlocked.
+    AccountUnlocked,
+    /// An account got another role.
+    RoleChanged,
+    /// An account was deleted.
+    AccountForgotten,
+    /// The deletion of an account that a crash interrupted was driven again.
+    AccountForgetRedriven,
+    /// After a start, a session of a banned or locked player ended.
+    BarredAgain,
+    /// A ban was lifted.
+    Unbanned,
+    /// A ban that would be over already was refused.
+    BanOver,
+    /// What is kept of a guest was deleted.
+    GuestDeleted,
+    /// A hello waited for the commit of a ban.
+    BanAwaited,
 }
 
 #[cfg(feature = "marks")]

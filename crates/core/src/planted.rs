@@ -47,6 +47,13 @@ pub enum Bug {
     UnknownTakenForCommitted,
     /// After a failed apply the newer layer goes into the tree before the older one.
     LayersSwapped,
+    /// The version of an account that a login has proven is not compared when its session becomes live.
+    OldPasswordAccepted,
+    /// The version of a new account is not drawn but always the same, so that a login to a deleted account
+    /// passes for one to the account that was made anew under its name.
+    AccountVersionReused,
+    /// Frames are compressed whatever they hold, the Welcome with its token among them.
+    SecretCompressed,
 }
 
 #[cfg(feature = "planted")]
@@ -61,6 +68,8 @@ mod armed {
     /// Arms one bug on this thread, or none.
     pub fn arm(bug: Option<Bug>) {
         ARMED.set(bug);
+        // What may be compressed is decided by the codec.
+        rejoin_wire::planted::arm(bug == Some(Bug::SecretCompressed));
     }
 
     /// Whether this bug is armed on this thread.

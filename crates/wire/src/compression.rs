@@ -44,12 +44,23 @@ pub fn pack_client(frame: Bytes, bytes_min: usize) -> Bytes {
 
 /// A frame of a server, compressed; none if it may not be, or would become no shorter by it.
 pub(crate) fn pack_server(frame: &[u8]) -> Option<Bytes> {
+    let frame_of = |deflated| ServerFrame { frame: Some(server_frame::Frame::Packed(deflated)) };
+    if packs_secrets() {
+        return Some(frame_of(compress_to_vec(frame, LEVEL).into()).encode_to_vec().into());
+    }
     if !frame.first().is_some_and(|tag| SERVER_TAGS.contains(tag)) {
         return None;
     }
-    let frame_of = |deflated| ServerFrame { frame: Some(server_frame::Frame::Packed(deflated)) };
     let packed: Bytes = frame_of(deflate(frame)?).encode_to_vec().into();
     (packed.len() < frame.len()).then_some(packed)
+}
+
+#[cfg(feature = "planted")]
+use crate::planted::is_armed as packs_secrets;
+
+#[cfg(not(feature = "planted"))]
+const fn packs_secrets() -> bool {
+    false
 }
 
 /// What a client sent where compression was agreed, as a frame that can be decoded. What is not

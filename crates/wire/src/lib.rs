@@ -17,6 +17,8 @@ mod encoding;
 pub mod enet;
 mod framing;
 mod limits;
+#[cfg(feature = "planted")]
+pub mod planted;
 pub mod proof;
 mod redaction;
 mod shared;

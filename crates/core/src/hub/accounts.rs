@@ -14,6 +14,7 @@ use crate::account::{Account, Change, Holder, Link, Name, Refusal, Role, Step};
 use crate::event::EndCause;
 use crate::id::{AccountId, ConnectionId, PlayerId};
 use crate::mark::{Mark, hit};
+use crate::planted::{Bug, is_armed};
 use crate::session::Identity;
 use crate::time::{Time, millis_u32};
 
@@ -93,6 +94,7 @@ impl Hub {
             return self.unproven(now, id, claim);
         }
         let Some(connection) = self.connections.get_mut(&id) else { return };
+        hit(Mark::AccountAsked);
         connection.phase = Phase::Proving(Box::new(claim));
         self.alarms.set(now, self.config.account_limit, Alarm::Admission(id));
         self.push(HubOutput::CheckAccount { connection: id, payload });
@@ -102,9 +104,13 @@ impl Hub {
     fn unproven(&mut self, now: Time, id: ConnectionId, mut claim: Claim) {
         let is_required = self.config.accounts == AccountPolicy::Required;
         match claim.account.and_then(|(account, _)| self.book.get(account)) {
-            Some(account) => claim.player = account.player,
+            Some(account) => {
+                hit(Mark::AccountByKey);
+                claim.player = account.player;
+            }
             None if self.book.of_player(claim.credential).is_some() => {
                 // Once the account's own, and not any more.
+                hit(Mark::AccountKeyLost);
                 hit(Mark::CredentialRefused);
                 self.count_failure(now, id);
                 return self.refuse(id, CloseCode::Credential, "unknown or wrong");
@@ -131,12 +137,17 @@ impl Hub {
             return hit(Mark::StaleIgnored);
         };
         let (account, change, payload) = match proof {
-            AccountProof::None => return self.unproven(now, id, *claim),
+            AccountProof::None => {
+                hit(Mark::AccountNotMeant);
+                return self.unproven(now, id, *claim);
+            }
             AccountProof::Wrong => return self.wrong_credential(now, id),
             AccountProof::Unreadable(why) => {
+                hit(Mark::AccountUnreadable);
                 return self.refuse(id, CloseCode::AdmissionRefused, why);
             }
             AccountProof::Busy => {
+                hit(Mark::AccountBusy);
                 let wait = millis_u32(self.config.retry_after);
                 let text = "too many logins at once; come again";
                 return self.refuse_until(id, CloseCode::Full, text, wait);
@@ -153,6 +164,7 @@ impl Hub {
                 let change = match self.book.get(account) {
                     Some(known) => Change::Use { version: known.version, link },
                     None if create => {
+                        hit(Mark::AccountFirstLogin);
                         let holder = Holder::Subject { issuer, subject };
                         Change::Create(Box::new(self.first_login(now, holder, link)))
                     }
@@ -202,6 +214,7 @@ impl Hub {
         let known =
             claim.account.and_then(|(id, _)| self.book.get(id).map(|known| (id, known.version)));
         let Some((account, version)) = known else { return self.wrong_credential(now, id) };
+        hit(Mark::AccountMadeMeanwhile);
         let link = claim.link.map(|link| (claim.credential, link));
         self.proven(now, id, *claim, account, Change::Use { version, link });
     }
@@ -220,7 +233,10 @@ impl Hub {
         Account {
             holder,
             password: None,
-            version: u32::from_le_bytes(self.chance.bytes()),
+            version: match is_armed(Bug::AccountVersionReused) {
+                true => 0,
+                false => u32::from_le_bytes(self.chance.bytes()),
+            },
             role: Role::Player,
             locked: false,
             leaving: false,
@@ -252,6 +268,14 @@ impl Hub {
     }
 
     fn refuse_account(&mut self, now: Time, id: ConnectionId, refusal: Refusal) {
+        match refusal {
+            Refusal::Outdated => hit(Mark::AccountOutdated),
+            Refusal::Leaving => hit(Mark::AccountLeaving),
+            Refusal::Locked => hit(Mark::AccountLockedOut),
+            Refusal::InUse => hit(Mark::AccountInUse),
+            Refusal::KeyTaken => hit(Mark::AccountKeyTaken),
+            _ => {}
+        }
         let code = match refusal {
             // What was proven is worth nothing any more.
             Refusal::Unknown | Refusal::Leaving | Refusal::Outdated => {
@@ -277,6 +301,7 @@ impl Hub {
             return self.decide_claim(now, id, claim);
         };
         let Some(connection) = self.connections.get_mut(&id) else { return };
+        hit(Mark::AccountSettling);
         connection.phase = Phase::Verifying(Box::new(claim));
         self.change_account(now, account, change, AfterAccount::Login(id));
     }
@@ -292,7 +317,7 @@ impl Hub {
             // It has another password than the proven one, or was deleted.
             (Some((_, version)), known)
                 if !matches!(claim.change, Some(Change::Create(_)))
-                    && known.is_none_or(|known| known.leaving || known.version != version) =>
+                    && known.is_none_or(|known| known.leaving || is_outdated(known, version)) =>
             {
                 (CloseCode::Credential, "unknown or wrong")
             }
@@ -378,7 +403,7 @@ impl Hub {
 
     fn take_step(&mut self, now: Time, step: Step<AfterAccount>) {
         match step {
-            Step::Waits => {}
+            Step::Waits => hit(Mark::AccountWaited),
             Step::Commit(batch) => self.push(HubOutput::Commit(batch)),
             Step::Done(id, then) => self.account_changed(now, id, then),
             Step::Refused(refusal, then) => match then {
@@ -402,10 +427,15 @@ impl Hub {
             AfterAccount::Login(connection) => self.decide(now, connection),
             AfterAccount::Answer(ticket) => self.done(ticket),
             AfterAccount::End(ticket, cause) => {
+                hit(match cause {
+                    EndCause::Locked => Mark::AccountLocked,
+                    _ => Mark::PasswordChanged,
+                });
                 self.end_player(now, player, cause);
                 self.done(ticket);
             }
             AfterAccount::Role(ticket) => {
+                hit(Mark::RoleChanged);
                 let sessions = player.map(|player| self.sessions_of(player)).unwrap_or_default();
                 let permissions = player.and_then(|player| self.permissions_of(player));
                 for session in sessions {
@@ -427,7 +457,15 @@ impl Hub {
                 sessions.iter().for_each(|session| self.after(*session, After::Ended(id)));
                 self.forget_account(now, id, 0);
             }
-            AfterAccount::Forgotten(ticket) => ticket.into_iter().for_each(|t| self.done(t)),
+            AfterAccount::Forgotten(ticket) => {
+                hit(Mark::AccountForgotten);
+                ticket.into_iter().for_each(|t| self.done(t));
+            }
         }
     }
+}
+
+/// Whether a login has proven another version of its account than there is.
+fn is_outdated(known: &Account, proven: u32) -> bool {
+    known.version != proven && !is_armed(Bug::OldPasswordAccepted)
 }

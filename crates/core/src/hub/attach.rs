@@ -32,15 +32,22 @@ impl Hub {
         // A ban counts once it is committed: before that nobody is let in or refused because of it.
         let players = self.players_of(&claim);
         if let Some(player) = players.into_iter().find(|player| self.is_ban_coming(*player)) {
+            hit(Mark::BanAwaited);
             return self.wait_for_ban(player, id, claim);
         }
         // Read in the same step that makes the session live, on every login and resume.
         match self.barred(now, &claim) {
             None => {}
-            Some((CloseCode::Credential, _)) => return self.wrong_credential(now, id),
+            Some((CloseCode::Credential, _)) => {
+                hit(Mark::AccountOutdatedLate);
+                return self.wrong_credential(now, id);
+            }
             Some((code, text)) => {
-                if code == CloseCode::Banned {
-                    hit(Mark::Banned);
+                match code {
+                    CloseCode::Banned => hit(Mark::Banned),
+                    CloseCode::Locked => hit(Mark::AccountLockedOut),
+                    CloseCode::NotReady => hit(Mark::AccountMoved),
+                    _ => {}
                 }
                 return self.refuse(id, code, &text);
             }
@@ -364,6 +371,7 @@ impl Hub {
         let is_asked = hello.capabilities.iter().any(|name| name == rejoin_wire::DEFLATE);
         let is_agreed = self.config.compression && is_asked && serializer == Serializer::Protobuf;
         if is_agreed {
+            hit(Mark::CompressionAgreed);
             let bytes_min = self.config.compression_bytes_min;
             self.push(HubOutput::Compress { connection, bytes_min });
         }

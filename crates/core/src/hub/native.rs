@@ -10,6 +10,7 @@ use super::zones::ZoneInfo;
 use super::{Answer, Hub, HubOutput, SessionConfig};
 use crate::exchange::{Native, ToZone, ZoneName};
 use crate::id::{CallId, PlayerId, SeatId, SessionId, ZoneId};
+use crate::mark::{Mark, hit};
 use crate::session::{Identity, Place, Presence, Serializer, Session};
 use crate::time::Time;
 use crate::zone::Delivery;
@@ -21,6 +22,7 @@ impl Hub {
         let Some(id) = id else {
             return self.push(HubOutput::Answer { ticket, answer: Answer::Full });
         };
+        hit(Mark::NativeStarted);
         let player = config.player.unwrap_or_else(|| PlayerId(self.chance.bytes()));
         let hold = self.config.hold;
         let mut session = self.blank_session(now, id, player, Identity::Server, hold);
@@ -45,7 +47,10 @@ impl Hub {
             Some(session) if session.place != Place::Nowhere => {
                 Answer::Refused(RefusalCode::AlreadyJoined)
             }
-            Some(_) => return self.enter(id, ticket, name, payload, seat),
+            Some(_) => {
+                hit(if seat.is_some() { Mark::NativeSeated } else { Mark::NativeJoining });
+                return self.enter(id, ticket, name, payload, seat);
+            }
         };
         self.push(HubOutput::Answer { ticket, answer });
     }
@@ -89,6 +94,7 @@ impl Hub {
                 Answer::Refused(RefusalCode::UnknownKind)
             }
             Some((Place::In(zone), stay)) => {
+                hit(Mark::SessionMoved);
                 let (from, target) = (*zone, ZoneId::of(&name.kind, &name.name));
                 let transfer = ToZone::Transfer { session: id, stay, to: name, payload };
                 match self.tell_open_zone(from, transfer) {
@@ -115,7 +121,10 @@ impl Hub {
     pub(crate) fn say_native(&mut self, id: SessionId, message: Native) -> Answer {
         let Some(session) = self.sessions.get(&id) else { return Answer::Unknown };
         match session.zone() {
-            Some(zone) => self.tell_open_zone(zone, ToZone::Native { session: id, message }),
+            Some(zone) => {
+                hit(Mark::NativeSaid);
+                self.tell_open_zone(zone, ToZone::Native { session: id, message })
+            }
             None => Answer::Refused(RefusalCode::NotMember),
         }
     }
@@ -123,6 +132,7 @@ impl Hub {
     /// A native session answers a call, of its zone or of the hub.
     pub(crate) fn answer_native(&mut self, id: SessionId, call: CallId, value: Native) -> Answer {
         let Some(session) = self.sessions.get(&id) else { return Answer::Unknown };
+        hit(Mark::NativeAnswered);
         if !call.is_hub() {
             return match session.zone() {
                 Some(zone) => {

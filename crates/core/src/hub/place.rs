@@ -306,6 +306,7 @@ impl Hub {
         let callback = session.disconnect_callback;
         self.touch(id);
         if let Some(callback) = callback {
+            hit(Mark::CallbackRun);
             self.push(HubOutput::RunCallback { session: id, callback });
         }
         if let Some(zone) = zone {

@@ -10,6 +10,7 @@ use super::{Answer, Hub, HubOutput, Player};
 use crate::account::{Account, Change, Holder, Name, Refusal, Role};
 use crate::event::EndCause;
 use crate::id::{AccountId, PlayerId, SessionId};
+use crate::mark::{Mark, hit};
 use crate::time::{Time, WallTime};
 
 /// A player, as people name one.
@@ -105,6 +106,7 @@ impl Hub {
         let leaving = self.book.after(None).filter(|(_, account)| account.leaving);
         let leaving: Vec<AccountId> = leaving.map(|(id, _)| id).collect();
         for id in leaving {
+            hit(Mark::AccountForgetRedriven);
             self.change_account(now, id, Change::Retire, AfterAccount::Forget(None));
         }
         let sessions = self.sessions.iter().map(|(id, one)| (*id, one.player, one.credential));
@@ -116,6 +118,7 @@ impl Hub {
                 false if is_locked => EndCause::Locked,
                 false => continue,
             };
+            hit(Mark::BarredAgain);
             self.end(now, id, cause);
         }
     }
@@ -143,6 +146,7 @@ impl Hub {
                 (whom, Change::Lock(true), AfterAccount::End(ticket, EndCause::Locked))
             }
             PlayerCommand::Lock(whom, false) => {
+                hit(Mark::AccountUnlocked);
                 (whom, Change::Lock(false), AfterAccount::Answer(ticket))
             }
             PlayerCommand::SetRole(whom, role) => {
@@ -163,6 +167,7 @@ impl Hub {
         role: Role,
         password: Option<PasswordHash>,
     ) {
+        hit(Mark::AccountAdded);
         let holder = Holder::Name(name);
         let id = holder.id();
         let mut account = self.first_login(now, holder, None);
@@ -179,12 +184,16 @@ impl Hub {
         };
         if ban.as_ref().is_some_and(|(until, _)| *until <= self.wall(now)) {
             // Whoever orders it goes by another clock. It would keep nobody out.
+            hit(Mark::BanOver);
             return self.not_done(ticket, Refusal::BanOver);
         }
         let known = self.players.entry(player).or_default();
         (known.banned_until, known.ban_reason) = match ban {
             Some((until, reason)) => (Some(until), reason),
-            None => (None, String::new()),
+            None => {
+                hit(Mark::Unbanned);
+                (None, String::new())
+            }
         };
         self.commit_player(player, AfterPlayer::Banned { ticket, waiting: Vec::new() });
     }
@@ -196,6 +205,7 @@ impl Hub {
         if self.players_only {
             return self.not_done(ticket, Refusal::SessionsElsewhere);
         }
+        hit(Mark::GuestDeleted);
         self.end_player(now, Some(player), EndCause::Kicked);
         let Some(known) = self.players.get_mut(&player) else { return self.done(ticket) };
         known.secret = None;
