@@ -312,6 +312,9 @@ pub struct Hub {
     pub(crate) sessions: Sessions,
     /// Sessions that can be returned to, by player.
     pub(crate) by_player: BTreeSet<(PlayerId, SessionId)>,
+    /// Sessions whose end is not committed yet, by their player and by the key they were opened with: a
+    /// crash would bring them back.
+    pub(crate) ending_of: BTreeSet<(PlayerId, SessionId)>,
     pub(crate) players: BTreeMap<PlayerId, Player>,
     pub(crate) guests: Guests,
     pub(crate) zones: Zones,
@@ -332,6 +335,8 @@ pub struct Hub {
     pub(crate) damaged_accounts: Vec<(AccountId, String)>,
     /// Accounts that are being deleted: sessions that have not ended yet, and who waits for it.
     pub(crate) forgetting: BTreeMap<AccountId, (usize, Option<u64>)>,
+    /// Orders that are answered once so much of what they end is committed, by their tickets.
+    pub(crate) ending_for: BTreeMap<u64, usize>,
     /// Commands whose messages are not all sure to be heard yet, by their tickets.
     pub(crate) tellings: BTreeMap<u64, Telling>,
     /// Sessions and zones were left out at the start: nothing that concerns them is done.
@@ -557,6 +562,12 @@ impl Hub {
     pub(crate) fn sessions_of(&self, player: PlayerId) -> Vec<SessionId> {
         let theirs = (player, SessionId(0))..=(player, SessionId(u64::MAX));
         self.by_player.range(theirs).map(|(_, session)| *session).collect()
+    }
+
+    /// Sessions of a player, or opened with its key, whose end is not committed yet.
+    pub(crate) fn ending_of(&self, player: PlayerId) -> impl Iterator<Item = SessionId> {
+        let theirs = (player, SessionId(0))..=(player, SessionId(u64::MAX));
+        self.ending_of.range(theirs).map(|(_, session)| *session)
     }
 
     pub(crate) fn link_of(&self, session: SessionId) -> Option<Link> {

@@ -431,8 +431,8 @@ impl Hub {
                     EndCause::Locked => Mark::AccountLocked,
                     _ => Mark::PasswordChanged,
                 });
-                self.end_player(now, player, cause);
-                self.done(ticket);
+                let ended = self.end_player(now, player, cause);
+                self.done_after(ticket, &ended);
             }
             AfterAccount::Role(ticket) => {
                 hit(Mark::RoleChanged);
@@ -448,8 +448,7 @@ impl Hub {
             }
             AfterAccount::Forget(ticket) => {
                 // The account goes last: without it, a session that is left could be returned to.
-                let sessions = player.map(|player| self.sessions_of(player)).unwrap_or_default();
-                self.end_player(now, player, EndCause::Kicked);
+                let sessions = self.end_player(now, player, EndCause::Kicked);
                 if let Some(player) = player {
                     self.forget_guest(player);
                 }

@@ -1,6 +1,7 @@
 //! What the embedding game and administrators can ask of the hub. Each command has a ticket, and
 //! its answer is given once what it rests on is committed.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -245,18 +246,22 @@ impl Hub {
         self.push(HubOutput::Answer { ticket, answer });
     }
 
-    /// The ban is committed: whatever the player has here ends.
-    pub(crate) fn end_all_of(&mut self, now: Time, player: PlayerId) {
+    /// The ban is committed: whatever the player has here ends. Gives the sessions that do,
+    /// with those that were ending already.
+    pub(crate) fn end_all_of(&mut self, now: Time, player: PlayerId) -> Vec<SessionId> {
         if !self.is_banned(now, player) {
-            return;
+            return Vec::new();
         }
         // Sessions of accounts that were opened with the banned key are not listed under its player.
         let by_key = self.sessions.iter().filter(|(_, one)| one.credential == player);
         let by_key: Vec<SessionId> = by_key.map(|(id, _)| *id).collect();
-        for session in self.sessions_of(player).into_iter().chain(by_key) {
+        let theirs = self.ending_of(player).chain(self.sessions_of(player));
+        let all: BTreeSet<SessionId> = theirs.chain(by_key).collect();
+        for session in &all {
             hit(Mark::Banned);
-            self.end(now, session, EndCause::Banned);
+            self.end(now, *session, EndCause::Banned);
         }
+        all.into_iter().collect()
     }
 
     pub(crate) fn answer_after(&mut self, id: SessionId, ticket: u64, answer: Answer) {

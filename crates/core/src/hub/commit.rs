@@ -11,7 +11,7 @@ use rejoin_wire::v1::{Applied, CloseCode, server_frame};
 
 use super::connection::{Claim, Phase};
 use super::own::shared;
-use super::{Answer, Hub, HubOutput};
+use super::{Hub, HubOutput};
 use crate::exchange::{Link, ToZone};
 use crate::gate::{Gate, Gated};
 use crate::id::{
@@ -58,6 +58,10 @@ pub(crate) enum After {
     Seats,
     /// A session of an account that is being deleted cannot be returned to any more.
     Ended(AccountId),
+    /// One of the ends that the order of this ticket waits for is committed.
+    EndKept(u64),
+    /// That the session of this player, opened with this key, ends is committed.
+    EndCommitted(PlayerId, PlayerId),
 }
 
 /// What waits for a player's commit.
@@ -320,6 +324,11 @@ impl Hub {
             After::Heard(ticket) => self.heard(ticket, true),
             After::Seats => self.ask_seats(now, session),
             After::Ended(account) => self.forget_account(now, account, 1),
+            After::EndKept(ticket) => self.end_kept(ticket),
+            After::EndCommitted(player, credential) => {
+                self.ending_of.remove(&(player, session));
+                self.ending_of.remove(&(credential, session));
+            }
         }
     }
 
@@ -393,14 +402,14 @@ impl Hub {
                                 self.commits.players.remove(&player);
                             }
                             self.quarantined.remove(&player);
-                            ticket.into_iter().for_each(|ticket| self.done(ticket));
+                            ticket.into_iter().for_each(|ticket| self.end_kept(ticket));
                             // What comes after may count its revisions from the start again.
                             return;
                         }
                         Some(AfterPlayer::Banned { ticket, waiting }) => {
                             self.quarantined.remove(&player);
-                            self.end_all_of(now, player);
-                            self.push(HubOutput::Answer { ticket, answer: Answer::Done });
+                            let ended = self.end_all_of(now, player);
+                            self.done_after(ticket, &ended);
                             waiting.into_iter().for_each(|id| self.decide(now, id));
                         }
                         Some(AfterPlayer::Nothing) | None => {}

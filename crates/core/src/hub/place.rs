@@ -349,12 +349,14 @@ impl Hub {
         session.ending = Some(cause);
         let connection = session.connection();
         session.presence = Presence::Away(None);
-        let player = session.player;
+        let (player, credential) = (session.player, session.credential);
         let text = match cause {
             EndCause::Banned => self.ban_text(player),
             _ => String::new(),
         };
         self.by_player.remove(&(player, id));
+        self.ending_of.extend([(player, id), (credential, id)]);
+        self.after(id, After::EndCommitted(player, credential));
         if let Some(connection) = connection {
             if let Some(known) = self.connections.get_mut(&connection) {
                 known.phase = Phase::Fenced;

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::ops::Bound::{Excluded, Unbounded};
 
 use super::accounts::AfterAccount;
-use super::commit::AfterPlayer;
+use super::commit::{After, AfterPlayer};
 use super::{Answer, Hub, HubOutput, Player};
 use crate::account::{Account, Change, Holder, Name, Refusal, Role};
 use crate::event::EndCause;
@@ -77,10 +77,18 @@ pub struct PlayerView {
 }
 
 impl Hub {
-    pub(crate) fn end_player(&mut self, now: Time, player: Option<PlayerId>, cause: EndCause) {
-        for session in player.map(|player| self.sessions_of(player)).unwrap_or_default() {
-            self.end(now, session, cause);
-        }
+    /// Ends the sessions of a player. Gives those that do, with those that were ending already.
+    pub(crate) fn end_player(
+        &mut self,
+        now: Time,
+        player: Option<PlayerId>,
+        cause: EndCause,
+    ) -> Vec<SessionId> {
+        let Some(player) = player else { return Vec::new() };
+        let ending = self.ending_of(player);
+        let sessions: Vec<SessionId> = ending.chain(self.sessions_of(player)).collect();
+        sessions.iter().for_each(|session| self.end(now, *session, cause));
+        sessions
     }
 
     /// Forgets what is kept of a player beside its account, but for a ban.
@@ -92,6 +100,27 @@ impl Hub {
 
     pub(crate) fn done(&mut self, ticket: u64) {
         self.push(HubOutput::Answer { ticket, answer: Answer::Done });
+    }
+
+    /// Answers an order once the end of these sessions is committed. Answered before, a crash would bring
+    /// back a session of which the operator was told that it has ended.
+    pub(crate) fn done_after(&mut self, ticket: u64, ended: &[SessionId]) {
+        if ended.is_empty() {
+            return self.done(ticket);
+        }
+        self.ending_for.insert(ticket, ended.len());
+        ended.iter().for_each(|session| self.after(*session, After::EndKept(ticket)));
+    }
+
+    /// One more of the ends that an order waits for is committed.
+    pub(crate) fn end_kept(&mut self, ticket: u64) {
+        match self.ending_for.get_mut(&ticket) {
+            Some(left) if *left > 1 => *left -= 1,
+            _ => {
+                self.ending_for.remove(&ticket);
+                self.done(ticket);
+            }
+        }
     }
 
     pub(crate) fn not_done(&mut self, ticket: u64, refusal: Refusal) {
@@ -206,9 +235,14 @@ impl Hub {
             return self.not_done(ticket, Refusal::SessionsElsewhere);
         }
         hit(Mark::GuestDeleted);
-        self.end_player(now, Some(player), EndCause::Kicked);
-        let Some(known) = self.players.get_mut(&player) else { return self.done(ticket) };
+        let ended = self.end_player(now, Some(player), EndCause::Kicked);
+        let Some(known) = self.players.get_mut(&player) else {
+            return self.done_after(ticket, &ended);
+        };
         known.secret = None;
+        // What is kept of the guest is one more thing to wait for.
+        self.ending_for.insert(ticket, ended.len() + 1);
+        ended.iter().for_each(|session| self.after(*session, After::EndKept(ticket)));
         self.commit_player(player, AfterPlayer::Forgotten { ticket: Some(ticket) });
     }
 

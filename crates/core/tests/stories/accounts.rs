@@ -526,3 +526,60 @@ fn what_cannot_be_done_is_refused_by_name() {
     desk.restart();
     assert_eq!(desk.try_login("bob"), Err(CloseCode::Banned));
 }
+
+/// An operator who is told that it is done need not fear a crash: what was to end does not come back, even
+/// if the ban or the lock is lifted again before the server dies.
+#[test]
+fn what_an_order_that_is_done_has_ended_does_not_come_back_after_a_crash() {
+    let ban = |until| PlayerCommand::Ban(whom("ann"), WallTime(until), String::new());
+    let lock = |on| PlayerCommand::Lock(whom("ann"), on);
+    let guest = Whom::Player(Client::new("bob").player());
+    for (order_given, lifted) in [
+        (new_password("ann"), None),
+        (lock(true), Some(lock(false))),
+        (ban(u64::MAX), Some(PlayerCommand::Unban(whom("ann")))),
+        (PlayerCommand::Delete(guest), None),
+    ] {
+        let told = format!("{order_given:?}");
+        let mut desk = desk(AccountPolicy::Optional);
+        add(&mut desk, "ann");
+        prove(&mut desk, "ann", "password ann").expect("let in");
+        desk.login("bob");
+        let name = if told.contains("Delete") { "bob" } else { "ann" };
+        let session = desk.id(name);
+        desk.store.hold(|scope| matches!(scope, ScopeId::Session(_)));
+        let ticket = desk.order(Command::Player(order_given.clone()));
+        if let Some(lifted) = lifted {
+            desk.order(Command::Player(lifted));
+        }
+        assert_eq!(desk.answers.get(&ticket), None, "{told}: its end is not kept yet");
+        desk.store.release();
+        desk.run();
+        assert_eq!(desk.answers.get(&ticket), Some(&Answer::Done), "{told}");
+        desk.crash();
+        desk.restart();
+        assert!(desk.hub.session(session).is_none(), "{told}");
+    }
+}
+
+/// A session that is ending already, whatever ended it, is not left behind by an order that finds it so.
+#[test]
+fn an_order_waits_for_the_end_of_sessions_that_were_ending_before_it() {
+    let ban = PlayerCommand::Ban(whom("ann"), WallTime(u64::MAX), String::new());
+    let lock = PlayerCommand::Lock(whom("ann"), true);
+    let delete = PlayerCommand::Delete(whom("ann"));
+    for second in [new_password("ann"), lock, ban, delete] {
+        let told = format!("{second:?}");
+        let mut desk = desk(AccountPolicy::Optional);
+        add(&mut desk, "ann");
+        prove(&mut desk, "ann", "password ann").expect("let in");
+        let session = desk.id("ann");
+        desk.store.hold(|scope| matches!(scope, ScopeId::Session(_)));
+        desk.order(Command::EndSession(session, EndCause::Kicked));
+        let ticket = desk.order(Command::Player(second));
+        assert_eq!(desk.answers.get(&ticket), None, "{told}: the end is not kept yet");
+        desk.store.release();
+        desk.run();
+        assert_eq!(desk.answers.get(&ticket), Some(&Answer::Done), "{told}");
+    }
+}
