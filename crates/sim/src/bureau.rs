@@ -31,6 +31,8 @@ pub enum Asked {
     Game,
     /// A player wants a seat.
     Reserve(usize, GameId),
+    /// A seat is wanted for a session that lives in the server.
+    NativeSeat(u64, GameId),
     /// Nobody waits for the answer.
     Nothing,
 }

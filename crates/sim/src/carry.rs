@@ -30,8 +30,12 @@ impl World {
             self.aim_at_output(&output);
             self.carry_out_hub(output);
         }
+        if self.watch.ready_at == 0 && self.node.hub.as_ref().is_some_and(|hub| hub.is_ready()) {
+            self.watch.ready_at = self.now;
+        }
         self.check_banned();
         self.check_sessions();
+        self.check_accounts();
         let Some(deadline) = self.node.hub.as_ref().and_then(|hub| hub.next_deadline()) else {
             return;
         };
@@ -72,6 +76,9 @@ impl World {
                 self.plan(wait, Event::Verified { incarnation, connection, good });
             }
             HubOutput::AskAdmission { connection, .. } => {
+                if let Some(account) = self.accounts.shown_on(connection.0) {
+                    self.aim(account, 60_000);
+                }
                 // Once in a while the game does not answer, or says no.
                 let mood = if self.quiet { 500 } else { self.rng.below(1_000) };
                 if mood >= 30 {
@@ -80,11 +87,16 @@ impl World {
                     self.plan(wait, Event::Admission { incarnation, connection, good });
                 }
             }
-            // Accounts and compression are off in these worlds.
-            HubOutput::CheckAccount { .. }
-            | HubOutput::RunCallback { .. }
-            | HubOutput::Compress { .. }
-            | HubOutput::Warn(_) => {}
+            HubOutput::Compress { connection, bytes_min } => {
+                if let Some(link) = self.links.get_mut(&connection.0) {
+                    link.compressed_from = Some(bytes_min.max(1) as usize);
+                }
+            }
+            HubOutput::CheckAccount { connection, payload } => {
+                self.check_account(connection, &payload);
+            }
+            HubOutput::RunCallback { session, callback } => self.run_callback(session, callback),
+            HubOutput::Warn(_) => {}
             HubOutput::Game(name, news) => self.tell_host(&name, news),
             HubOutput::Seat(request) => {
                 self.ask_directory(Asked::Seat(request), seating::command(&request));
@@ -105,8 +117,7 @@ impl World {
             HubOutput::Event(event) => self.overhear(&event),
             HubOutput::Answer { ticket, answer } => {
                 self.errand_done(ticket, &answer);
-                let banned = self.watch.banning.remove(&ticket);
-                self.watch.banned.extend(banned);
+                self.order_answered(ticket, &answer);
                 if let rejoin_core::hub::Answer::Session(id) = answer {
                     self.natives.push(id.0);
                 }

@@ -4,7 +4,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use rejoin_core::exchange::Hold;
-use rejoin_core::id::PlayerId;
 
 use crate::causes::Reasons;
 use crate::holds::{Holding, Outage};
@@ -44,6 +43,13 @@ pub const CHECKERS: &[(&str, &str)] = &[
     ("jobs-once", "the result of a job comes once, over any crash"),
     ("store-kept", "what is acknowledged stays in the store, and no former owner writes to it"),
     ("client-sane", "no client ever sees a frame that breaks the protocol"),
+    ("secrets-plain", "no compressed frame holds a token, a secret, a password or a signature"),
+    (
+        "old-password-out",
+        "no proof of a replaced password or a deleted account lets in or links a key",
+    ),
+    ("account-true", "an account is one player, and locked or deleted it has no session"),
+    ("callback-once", "a disconnect callback runs once a drop, for a session that was given it"),
     ("no-panic", "nothing but game code ever panics"),
     ("goes-to-sleep", "who is woken does what is due: nobody wakes for ever at one instant"),
     ("same-trace", "the same seed gives the same trace"),
@@ -86,10 +92,6 @@ pub struct Watch {
     pub volatile: BTreeSet<u64>,
     /// Who woke last and had as much to do as before, since when, and how often in a row.
     pub restless: Option<(Sleeper, u64, u32)>,
-    /// Bans that were asked for, by the ticket of the question.
-    pub banning: BTreeMap<u64, PlayerId>,
-    /// Players whose ban was told to be done.
-    pub banned: BTreeSet<PlayerId>,
     /// Violations found so far.
     pub found: Vec<Violation>,
 }

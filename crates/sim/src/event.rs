@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use rejoin_core::exchange::{ToHub, ToZone};
-use rejoin_core::hub::Command;
+use rejoin_core::hub::{AccountProof, Command};
 use rejoin_core::id::{ConnectionId, GameId, JobId, OwnerEpoch, Revision, ZoneId};
 use rejoin_core::scope::ScopeId;
 use rejoin_core::seat::{SeatRefusal, SeatRequest};
@@ -10,6 +10,8 @@ use rejoin_core::zone::ZoneSpec;
 use rejoin_directory::{DirectoryInput, LocalInput};
 use rejoin_testkit::parts::queue::Planned;
 use rejoin_wire::v1::CloseCode;
+
+use crate::accounts::{Order, Shown};
 
 /// Something that happens.
 #[derive(Debug)]
@@ -68,6 +70,17 @@ pub enum Event {
         incarnation: u64,
         connection: ConnectionId,
         good: bool,
+    },
+    AccountChecked {
+        incarnation: u64,
+        connection: ConnectionId,
+        proof: Box<AccountProof>,
+        shown: Option<Shown>,
+    },
+    Operator {
+        incarnation: u64,
+        account: usize,
+        order: Order,
     },
     JobDone {
         incarnation: u64,
@@ -149,6 +162,8 @@ impl Event {
             Self::Committed { .. } => "committed",
             Self::Verified { .. } => "verified",
             Self::Admission { .. } => "admission",
+            Self::AccountChecked { .. } => "account-checked",
+            Self::Operator { .. } => "operator",
             Self::JobDone { .. } => "job-done",
             Self::Command { .. } => "command",
             Self::HubWake { .. } => "hub-wake",
@@ -194,6 +209,8 @@ impl Planned for Event {
                 | Self::Committed { .. }
                 | Self::Verified { .. }
                 | Self::Admission { .. }
+                | Self::AccountChecked { .. }
+                | Self::Operator { .. }
                 | Self::JobDone { .. }
                 | Self::Command { .. }
                 | Self::HubWake { .. }

@@ -29,6 +29,7 @@ impl World {
     /// Everybody begins.
     pub fn begin(&mut self) {
         self.restart();
+        self.open_accounts();
         for index in 0..self.players.len() {
             let wait = self.rng.below(500_000);
             self.plan(wait, Event::Act { player: index });
@@ -229,6 +230,7 @@ impl World {
             if self.rng.per_mille(faults.meddle * 5) {
                 self.meddle();
             }
+            self.operator_looks();
             if self.rng.per_mille(faults.panic) {
                 let zones = self.node.zones.len() as u64;
                 let index = self.rng.below(zones.max(1)) as usize;
@@ -255,8 +257,11 @@ impl World {
     }
 
     /// A page is loaded again: streams and books are gone, what was stored is not.
-    fn reload(&mut self, index: usize) {
+    pub(crate) fn reload(&mut self, index: usize) {
         self.tell(|| format!("reload {index}"));
+        if !self.quiet && self.rng.per_mille(500) {
+            self.equip(index);
+        }
         if let Some(link) = self.players[index].link.take() {
             self.hang_up(link);
         }
@@ -318,6 +323,9 @@ impl World {
                 let changes = Changes { data: Some(data), ..Changes::default() };
                 Command::StartSession(SessionConfig { player: None, changes })
             }
+            7 if self.node.bureau.is_some() && self.rng.per_mille(500) => {
+                return self.seat_native();
+            }
             7 | 8 => match native {
                 Some(native) => Command::Join(native, name, Bytes::new()),
                 None => return,
@@ -349,13 +357,22 @@ impl World {
     pub(crate) fn command(&mut self, command: Command) {
         self.tickets += 1;
         let ticket = self.tickets;
-        if let Command::Ban(player, _) = &command {
-            self.watch.banning.insert(ticket, *player);
-            // A ban that has run out promises nothing about the next one before that is told to be done.
-            let time = self.node.time(self.now);
-            if self.node.hub.as_ref().is_some_and(|hub| !hub.is_banned(time, *player)) {
-                self.watch.banned.remove(player);
+        match &command {
+            Command::Ban(player, until) => {
+                self.ban_asked(ticket, *player, until.0);
+                if self.rng.per_mille(400) {
+                    let (incarnation, wait) = (self.node.incarnation, self.rng.below(2_000_000));
+                    let command = Box::new(Command::Unban(*player));
+                    self.plan(wait, Event::Command { incarnation, command });
+                }
             }
+            Command::Unban(player) => self.ban_asked(ticket, *player, 0),
+            Command::Configure(session, changes) => {
+                if changes.disconnect_callback.flatten().is_some() {
+                    self.callbacks.entry(session.0).or_default();
+                }
+            }
+            _ => {}
         }
         self.note_command(&command);
         self.hub(HubInput::Command { ticket, command });
@@ -382,6 +399,9 @@ impl World {
         let wait = 1 + self.rng.below(self.knobs.wish_us * 2);
         self.plan(wait, Event::Act { player: index });
         if self.players[index].frozen_until > self.now {
+            return;
+        }
+        if self.logs_in_anew(index) {
             return;
         }
         let time = self.players[index].time(self.now);
@@ -477,6 +497,7 @@ impl World {
                     .filter(|player| player.tokens.len() > 6)
                     .map(|player| player.tokens[player.tokens.len() - 6])
                     .collect();
+                self.hostiles[index].words = self.old_words();
                 for _ in 0..self.hostiles[index].appetite(&mut self.rng) {
                     let bytes = self.hostiles[index].next_bytes(&mut self.rng, &stolen);
                     self.send_up(link, &bytes);
@@ -507,6 +528,7 @@ impl World {
                 }
                 seen.push(key);
             }
+            self.players[index].retired |= self.is_second_of_account(index);
             let time = self.players[index].time(self.now);
             if self.players[index].retired {
                 self.players[index].client.cancel(time);
@@ -545,6 +567,7 @@ impl World {
 
     /// Keeps everybody trying, and asks those who are in a zone for a last report.
     pub fn nudge(&mut self) {
+        self.settle_accounts();
         for index in 0..self.players.len() {
             let player = &mut self.players[index];
             player.was_back |= player.is_connected() && player.client.buffered().0 == 0;

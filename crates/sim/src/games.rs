@@ -169,7 +169,17 @@ impl World {
                 let seats = seats.iter().map(|seat| Ticket { game, seat: seat.id });
                 self.players[player].tickets.extend(seats);
             }
-            (Asked::Reserve(_, game), Err(Refusal::NotFound(_) | Refusal::WrongStatus(_))) => {
+            (Asked::NativeSeat(session, game), Ok(Answer::Seats(seats))) => {
+                let Some(seat) = seats.first() else { return };
+                let (name, payload) = (zone_name(game), Bytes::new());
+                let take = HubCommand::TakeSeat(SessionId(session), name, seat.id, payload);
+                let wait = self.rng.below(300_000);
+                self.plan(wait, Event::Command { incarnation, command: Box::new(take) });
+            }
+            (
+                Asked::Reserve(_, game) | Asked::NativeSeat(_, game),
+                Err(Refusal::NotFound(_) | Refusal::WrongStatus(_)),
+            ) => {
                 // A Game that was not durable when the server died, or one that has ended.
                 self.over.extend(self.games.iter().filter(|known| **known == game));
                 self.games.retain(|known| *known != game);
@@ -291,6 +301,20 @@ impl World {
         let guests = vec![Guest { player: id.to_string(), data: Bytes::new() }];
         let reserve = Command::Reserve { game, guests, key: String::new(), hold: None };
         self.ask_directory(Asked::Reserve(index, game), reserve);
+    }
+
+    /// A seat is reserved for a session that lives in the server; it takes it once it is told which.
+    pub fn seat_native(&mut self) {
+        let Some(session) = self.natives.last().copied() else { return };
+        let known = self.node.hub.as_ref().and_then(|hub| hub.session(SessionId(session)));
+        let Some(player) = known.map(|session| session.player.to_string()) else { return };
+        if self.games.is_empty() {
+            return;
+        }
+        let game = *self.rng.pick(&self.games);
+        let guests = vec![Guest { player, data: Bytes::new() }];
+        let reserve = Command::Reserve { game, guests, key: String::new(), hold: None };
+        self.ask_directory(Asked::NativeSeat(session, game), reserve);
     }
 
     /// Whether the directory has heard of every stay.

@@ -6,7 +6,6 @@ use rejoin_core::event::Event as Told;
 
 use crate::check::Sleeper;
 use crate::event::Event;
-use crate::link::Who;
 use crate::world::World;
 
 impl World {
@@ -15,13 +14,12 @@ impl World {
         while let Some(output) = self.players[index].client.next_output() {
             match output {
                 Output::Connect { .. } => {
-                    let encoding = self.players[index].encoding();
-                    let link = self.dial(Who::Player(index), encoding);
+                    let link = self.dial_player(index);
                     self.players[index].link = Some(link);
                 }
                 Output::Send(frame) => {
                     if let Some(link) = self.players[index].link {
-                        self.send_up(link, &frame);
+                        self.send_from(index, link, frame);
                     }
                 }
                 Output::Close(_) => {
@@ -41,7 +39,8 @@ impl World {
                 Output::Event(event) => {
                     self.tell(|| format!("player {index}: {}", brief(&event)));
                     let book = self.players[index].draw_book();
-                    if let rejoin_client::Event::Connected { session, .. } = &event {
+                    if let rejoin_client::Event::Connected { session, capabilities, .. } = &event {
+                        self.note_agreed(index, capabilities);
                         let volatile = self.watch.volatile.contains(session);
                         self.players[index].books.volatile |= volatile;
                     }

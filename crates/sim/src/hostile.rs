@@ -23,6 +23,8 @@ pub struct Hostile {
     leg: u64,
     /// A session of its own, and what opens it.
     own: Option<(u64, [u8; 32])>,
+    /// Passwords of accounts that are wrong or were replaced, as they are sent along.
+    pub words: Vec<String>,
     /// It asked to join, and sends more than anybody may before it is answered.
     flood: u64,
 }
@@ -123,7 +125,10 @@ impl Hostile {
             server_name: if rng.per_mille(60) { "elsewhere" } else { "sim" }.to_owned(),
             purpose,
             capabilities: Vec::new(),
-            admission: Bytes::new(),
+            admission: match self.words.is_empty() || rng.per_mille(400) {
+                true => Bytes::new(),
+                false => Bytes::from(rng.pick(&self.words).clone()),
+            },
         }
     }
 

@@ -14,6 +14,8 @@ use rejoin_core::zone::{Durability, ZoneConfig};
 use rejoin_directory::DirectoryConfig;
 use rejoin_testkit::parts::rng::Rng;
 
+use crate::access::Access;
+
 /// How often each fault strikes, in events of its kind a thousand steps.
 #[derive(Clone, Debug)]
 pub struct Faults {
@@ -86,6 +88,8 @@ pub struct Knobs {
     pub hub: HubConfig,
     /// The directory's settings, in worlds that have one.
     pub directory: Option<DirectoryConfig>,
+    /// Accounts, transports and addresses.
+    pub access: Access,
 }
 
 fn ms(rng: &mut Rng, from: u64, to: u64) -> Duration {
@@ -96,7 +100,7 @@ impl Knobs {
     /// Draws everything.
     #[must_use]
     pub fn draw(rng: &mut Rng) -> Self {
-        let hub = hub(rng);
+        let mut hub = hub(rng);
         let mut fault = |most: u64| if rng.per_mille(700) { rng.below(most + 1) } else { 0 };
         let faults = Faults {
             cut: fault(12),
@@ -122,6 +126,7 @@ impl Knobs {
         };
         let engine = rng.per_mille(550);
         let directory = rng.per_mille(400).then(|| crate::bureau::config(rng));
+        let access = Access::draw(&mut rng.fork(), &mut hub);
         Self {
             players: rng.range(2, 7),
             twins: rng.below(3),
@@ -135,6 +140,7 @@ impl Knobs {
             faults,
             hub,
             directory,
+            access,
         }
     }
 }

@@ -6,6 +6,8 @@
 //! judged from the players' own books ([`books`]) and by looking on ([`check`]), with no code shared
 //! with what is judged.
 
+pub mod access;
+pub mod accounts;
 pub mod aim;
 pub mod books;
 pub mod bureau;
@@ -25,11 +27,14 @@ pub mod hostile;
 pub mod knobs;
 pub mod ladder;
 pub mod link;
+pub mod login;
 pub mod network;
 pub mod node;
 pub mod onlooker;
+pub mod operator;
 pub mod player;
 pub mod run;
 pub mod shrink;
 pub mod speech;
+pub mod transport;
 pub mod world;

@@ -4,8 +4,8 @@
 use std::collections::VecDeque;
 
 use rejoin_core::guard::Origin;
-use rejoin_wire::Framer;
 use rejoin_wire::v1::Hello;
+use rejoin_wire::{Encoding, Framer, Limits};
 
 /// Who is at the client's end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -50,21 +50,25 @@ pub struct Link {
     pub in_flight: VecDeque<(u64, u64)>,
     /// Since when there are none, after there were some; none again after a Resync.
     pub idle_since: Option<u64>,
+    /// How frames are written on this transport.
+    pub encoding: Encoding,
+    /// Where it comes from.
+    pub origin: Origin,
+    /// The transport is encrypted.
+    pub is_encrypted: bool,
+    /// The server takes compressed frames here, and compresses those of so many bytes and more.
+    pub compressed_from: Option<usize>,
+    /// The client knows that compressed frames were agreed on.
+    pub is_agreed: bool,
+    /// Its hello was a login.
+    pub is_login: bool,
 }
 
 impl Link {
-    /// Each honest player has an address; those who keep no rule share one.
+    /// A connection that is being made, from the address that those who keep no rule share.
     #[must_use]
-    pub fn origin(&self) -> Origin {
-        match self.who {
-            Who::Player(player) => Origin::v6((player as u128 + 1) << 64),
-            Who::Hostile(_) => Origin::v4(666),
-        }
-    }
-
-    /// A connection that is being made.
-    #[must_use]
-    pub fn new(who: Who, now: u64, client_max: usize, server_max: usize) -> Self {
+    pub fn new(who: Who, now: u64, encoding: Encoding) -> Self {
+        let limits = Limits::DEFAULT;
         Self {
             who,
             server_open: false,
@@ -74,14 +78,20 @@ impl Link {
             up_at: now,
             down_at: now,
             paused_until: 0,
-            server: Framer::new(client_max),
-            client: Framer::new(server_max),
+            server: Framer::new(limits.client_frame_bytes(encoding)),
+            client: Framer::new(limits.server_frame_bytes(encoding)),
             welcomed: None,
             hello: None,
             overrun: None,
             leg: 0,
             in_flight: VecDeque::new(),
             idle_since: None,
+            encoding,
+            origin: Origin::v4(666),
+            is_encrypted: false,
+            compressed_from: None,
+            is_agreed: false,
+            is_login: false,
         }
     }
 }

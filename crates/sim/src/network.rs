@@ -6,10 +6,11 @@ use rejoin_core::hub::HubInput;
 use rejoin_core::id::ConnectionId;
 use rejoin_core::session::Serializer;
 use rejoin_wire::v1::{CloseCode, ServerFrame, server_frame};
-use rejoin_wire::{Encoding, Limits, SharedFrame, decode_client, decode_server, prefix};
+use rejoin_wire::{Encoding, Limits, SharedFrame, decode_server, prefix};
 
 use crate::event::Event;
 use crate::link::{Link, Who};
+use crate::transport::{is_login, read};
 use crate::world::World;
 
 impl World {
@@ -17,10 +18,7 @@ impl World {
     pub fn dial(&mut self, who: Who, encoding: Encoding) -> u64 {
         self.last_link += 1;
         let id = self.last_link;
-        let limits = Limits::DEFAULT;
-        let client_max = limits.client_frame_bytes(encoding);
-        let server_max = limits.server_frame_bytes(encoding);
-        self.links.insert(id, Link::new(who, self.now, client_max, server_max));
+        self.links.insert(id, Link::new(who, self.now, encoding));
         let way = self.latency();
         if self.node.hub.is_some() {
             self.plan(way, Event::ServerOpened { link: id });
@@ -37,12 +35,11 @@ impl World {
     }
 
     pub(crate) fn server_opened(&mut self, id: u64) {
-        let encoding = self.encoding_of(id);
         let Some(link) = self.links.get_mut(&id) else { return };
         if link.up_dead {
             return;
         }
-        let origin = link.origin();
+        let (encoding, origin, is_encrypted) = (link.encoding, link.origin, link.is_encrypted);
         if !self.is_admitted(origin) {
             let way = self.latency();
             return self.plan(way, Event::ClientClosed { link: id, code: None });
@@ -62,7 +59,7 @@ impl World {
             connection: ConnectionId(id),
             serializer,
             origin: Some(origin),
-            is_encrypted: false,
+            is_encrypted,
         });
     }
 
@@ -79,13 +76,6 @@ impl World {
         }
     }
 
-    fn encoding_of(&self, id: u64) -> Encoding {
-        match self.links.get(&id).map(|link| link.who) {
-            Some(Who::Player(player)) => self.players[player].encoding(),
-            _ => Encoding::Protobuf,
-        }
-    }
-
     /// Sends bytes upwards, cut into pieces; the connection may end anywhere in them.
     pub fn send_up(&mut self, id: u64, frame: &[u8]) {
         let mut bytes = BytesMut::new();
@@ -97,14 +87,13 @@ impl World {
     }
 
     pub(crate) fn send_down(&mut self, connection: ConnectionId, frame: &SharedFrame) {
-        let encoding = self.encoding_of(connection.0);
         self.check_frame(connection.0, frame);
         let Some(link) = self.links.get(&connection.0) else { return };
         if !link.server_open {
             return;
         }
         let mut bytes = BytesMut::new();
-        let Ok(encoded) = frame.bytes(encoding) else { return };
+        let Some(encoded) = self.encoded(connection.0, frame) else { return };
         if prefix(&encoded, &mut bytes).is_ok() {
             self.frames += 1;
             self.transmit(connection.0, bytes.freeze(), false);
@@ -181,7 +170,6 @@ impl World {
     }
 
     pub(crate) fn server_bytes(&mut self, order: u64, id: u64, bytes: Bytes) {
-        let encoding = self.encoding_of(id);
         let Some(link) = self.links.get_mut(&id) else { return };
         if link.paused_until > self.now {
             let until = link.paused_until;
@@ -201,14 +189,14 @@ impl World {
             }
             match link.server.next() {
                 Ok(Some(frame)) => {
-                    let size = frame.len();
-                    let frame = decode_client(encoding, frame, &Limits::DEFAULT);
+                    let (frame, bytes) = read(link, frame);
+                    link.is_login |= frame.as_ref().is_ok_and(is_login);
                     self.tell(|| format!("link {id} up: {frame:?}"));
                     if let Ok(frame) = &frame {
                         self.note_frame(id, frame);
                     }
                     let connection = ConnectionId(id);
-                    self.hub(HubInput::Received { connection, frame, bytes: size });
+                    self.hub(HubInput::Received { connection, frame, bytes });
                 }
                 Ok(None) if rest.is_empty() => return,
                 Ok(None) => {}
@@ -275,9 +263,7 @@ impl World {
     fn client_frame(&mut self, id: u64, who: Who, frame: Bytes) {
         match who {
             Who::Player(player) if self.players[player].link == Some(id) => {
-                let time = self.players[player].time(self.now);
-                self.players[player].client.received(time, frame);
-                self.drain_player(player);
+                self.deliver(player, id, frame);
             }
             Who::Player(_) => {}
             Who::Hostile(hostile) => {

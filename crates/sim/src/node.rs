@@ -120,6 +120,7 @@ impl Node {
             match (scope, self.disk.open(scope, rng)) {
                 (ScopeId::Session(id), Ok(opened)) => recovered.sessions.push((id, opened)),
                 (ScopeId::Player(id), Ok(opened)) => recovered.players.push((id, opened)),
+                (ScopeId::Account(id), Ok(opened)) => recovered.accounts.push((id, opened)),
                 // The zone's own opening raises its owner again; here only its name is wanted.
                 (ScopeId::Zone(_), Ok(opened)) => {
                     recovered.zones.extend(KeptZone::of(&opened.rows))

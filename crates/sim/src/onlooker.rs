@@ -30,6 +30,7 @@ impl World {
                     return;
                 }
                 *known = welcome.epoch;
+                self.check_welcome(id, &welcome);
                 if let Some(link) = self.links.get_mut(&id) {
                     link.welcomed = Some((welcome.session, welcome.epoch));
                     let who = link.who;
@@ -102,14 +103,11 @@ impl World {
 
     /// A ban that is committed leaves nobody in, however the player comes.
     pub fn check_banned(&mut self) {
-        let Some(hub) = self.node.hub.as_ref().filter(|_| !self.watch.banned.is_empty()) else {
+        let Some(hub) = self.node.hub.as_ref().filter(|_| !self.bans.is_empty()) else {
             return;
         };
-        let now = self.node.time(self.now);
         let stays = |(_, session): &(_, &Session)| {
-            session.ending.is_none()
-                && self.watch.banned.contains(&session.player)
-                && hub.is_banned(now, session.player)
+            session.ending.is_none() && self.is_kept_out(session.player)
         };
         if let Some((id, _)) = hub.sessions().find(stays) {
             let text = format!("session {id} goes on, and its player is banned");

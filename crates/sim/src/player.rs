@@ -2,10 +2,11 @@
 
 use bytes::Bytes;
 use rejoin_client::{Client, Config, Identity, ResumeState, Secret, Status, Time};
+use rejoin_core::id::PlayerId;
 use rejoin_core::zone::Message;
 use rejoin_testkit::parts::rng::Rng;
 use rejoin_testkit::parts::stamp::Stamp;
-use rejoin_wire::Encoding;
+use rejoin_wire::{DEFLATE, Encoding};
 
 use crate::books::Books;
 use crate::bureau::Ticket;
@@ -52,6 +53,8 @@ pub struct Player {
     pub retired: bool,
     /// Seats that were reserved for it.
     pub tickets: Vec<Ticket>,
+    /// The account of the world that it plays with.
+    pub account: Option<usize>,
     /// Its clock: offset in microseconds and drift in parts per million.
     clock: (u64, i64),
     config: Config,
@@ -83,6 +86,7 @@ impl Player {
             connected_since: None,
             retired: false,
             tickets: Vec::new(),
+            account: None,
             clock: (rng.below(1 << 40), rng.range(0, 1_000) as i64 - 500),
             config,
             next_book: (index as u64 + 1) << 32,
@@ -96,6 +100,37 @@ impl Player {
     #[must_use]
     pub fn encoding(&self) -> Encoding {
         self.config.encoding
+    }
+
+    /// What it sends along with each hello.
+    #[must_use]
+    pub fn admission(&self) -> &[u8] {
+        &self.config.admission
+    }
+
+    /// The player that its key or secret is alone; none while it has none.
+    #[must_use]
+    pub fn credential(&self) -> Option<PlayerId> {
+        match self.known {
+            Known::Key(key) => Some(PlayerId::of_key(&Stamp::public(&key))),
+            Known::Secret => self.secret.as_ref().map(|secret| PlayerId::of_secret(secret)),
+            Known::Anonymous => None,
+        }
+    }
+
+    /// The next process of this player sends this along with each hello.
+    pub fn set_admission(&mut self, admission: impl Into<Bytes>) {
+        self.config.admission = admission.into();
+    }
+
+    /// The next process of this player uses another transport, which compresses so often in a thousand.
+    pub fn change_transport(&mut self, deflate: u64, rng: &mut Rng) {
+        let is_json = rng.per_mille(250);
+        self.config.encoding = if is_json { Encoding::Json } else { Encoding::Protobuf };
+        self.config.capabilities.clear();
+        if !is_json && rng.per_mille(deflate) {
+            self.config.capabilities.push(DEFLATE.to_owned());
+        }
     }
 
     /// A book nobody has written in.
@@ -145,7 +180,12 @@ impl Player {
     pub fn wish(&mut self, verb: Verb, arg: u64) {
         let (book, number) = (self.books.book, self.books.wishes + 1);
         let wish = Wish { verb, book, number, arg };
-        if let Ok(send) = self.client.send(wish.encode()) {
+        // What follows a wish is not read: there is something to compress.
+        let mut payload = wish.encode().to_vec();
+        if !self.config.capabilities.is_empty() {
+            payload.resize(payload.len() + (arg % 80) as usize, 0);
+        }
+        if let Ok(send) = self.client.send(payload) {
             self.books.wishes = number;
             self.books.wished(send);
         }

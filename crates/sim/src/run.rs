@@ -122,5 +122,6 @@ fn play_world(world: &mut World) {
         world.check_back();
         world.check_places();
         world.check_seats();
+        world.check_ended();
     }
 }

@@ -1,14 +1,16 @@
 //! The world: one clock, one queue of events, and everybody in it. Each event is one input to one
 //! machine, which is then drained; what it gives out becomes events again.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use rejoin_core::hub::HubInput;
-use rejoin_core::id::{GameId, ZoneId};
+use rejoin_core::id::{GameId, PlayerId, ZoneId};
 use rejoin_core::zone::ZoneInput;
 use rejoin_testkit::parts::queue::{Planned, Queue};
 use rejoin_testkit::parts::rng::Rng;
 
+use crate::accounts::AccountBook;
 use crate::check::{Sleeper, Watch};
 use crate::disk::Disk;
 use crate::event::Event;
@@ -17,6 +19,7 @@ use crate::hostile::Hostile;
 use crate::knobs::Knobs;
 use crate::link::Link;
 use crate::node::Node;
+use crate::operator::Ban;
 use crate::player::{Known, Player};
 
 /// Everything there is.
@@ -32,7 +35,7 @@ pub struct World {
     /// The server.
     pub node: Node,
     /// The connections, by number.
-    pub links: std::collections::BTreeMap<u64, Link>,
+    pub links: BTreeMap<u64, Link>,
     /// The last connection's number.
     pub last_link: u64,
     /// The honest.
@@ -59,6 +62,18 @@ pub struct World {
     pub games: Vec<GameId>,
     /// Games that have ended.
     pub over: Vec<GameId>,
+    /// Frames that were compressed, both ways.
+    pub compressed: u64,
+    /// What operators were told is done with accounts, and what logins have proven.
+    pub accounts: AccountBook,
+    /// The player that each session was welcomed to.
+    pub owners: BTreeMap<u64, PlayerId>,
+    /// Sessions that end by an order, by its ticket, and the checker that minds if they do not.
+    pub ends: BTreeMap<u64, (&'static str, Vec<u64>)>,
+    /// The last ban of each player.
+    pub bans: BTreeMap<PlayerId, Ban>,
+    /// Sessions that were given a callback, and the drop for which it ran last: process and epoch.
+    pub callbacks: BTreeMap<u64, Option<(u64, u64)>>,
 }
 
 impl World {
@@ -89,7 +104,8 @@ impl World {
         let disk = if knobs.engine { Disk::with_engine() } else { Disk::default() };
         let node = Node { disk, ..Node::default() };
         let hostiles = (0..knobs.hostiles).map(|_| Hostile::default()).collect();
-        Self {
+        let accounts = AccountBook::new(knobs.access.names, knobs.access.subjects);
+        let mut world = Self {
             rng,
             knobs,
             now: 1_000,
@@ -109,7 +125,15 @@ impl World {
             natives: Vec::new(),
             games: Vec::new(),
             over: Vec::new(),
-        }
+            compressed: 0,
+            accounts,
+            owners: BTreeMap::new(),
+            ends: BTreeMap::new(),
+            bans: BTreeMap::new(),
+            callbacks: BTreeMap::new(),
+        };
+        world.hand_out_accounts();
+        world
     }
 
     /// Notes what happens.
@@ -190,6 +214,10 @@ impl World {
                 let verdict = if good { Ok(()) } else { Err("not today".to_owned()) };
                 self.hub(HubInput::Admission { connection, verdict });
             }
+            Event::AccountChecked { connection, proof, shown, .. } => {
+                self.account_checked(connection, *proof, shown);
+            }
+            Event::Operator { account, order, .. } => self.order(account, order),
             Event::JobDone { zone, owner, job, result, .. } => {
                 if self.node.owner(zone) == Some(owner) {
                     self.zone(zone, ZoneInput::JobDone(job, result));
