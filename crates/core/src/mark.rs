@@ -326,6 +326,8 @@ marks! {
     SessionMoved,
     /// A disconnect callback is run.
     CallbackRun,
+    /// A session goes on over a transport of another kind: its encoding, or whether it is encrypted.
+    TransportChanged,
     /// Compressed frames were agreed on.
     CompressionAgreed,
     /// A password or a foreign token is looked at.

@@ -82,6 +82,9 @@ pub enum Event {
         account: usize,
         order: Order,
     },
+    Learn {
+        player: usize,
+    },
     JobDone {
         incarnation: u64,
         zone: ZoneId,
@@ -164,6 +167,7 @@ impl Event {
             Self::Admission { .. } => "admission",
             Self::AccountChecked { .. } => "account-checked",
             Self::Operator { .. } => "operator",
+            Self::Learn { .. } => "learn",
             Self::JobDone { .. } => "job-done",
             Self::Command { .. } => "command",
             Self::HubWake { .. } => "hub-wake",

@@ -231,6 +231,7 @@ impl World {
                 self.meddle();
             }
             self.operator_looks();
+            self.natives_act();
             if self.rng.per_mille(faults.panic) {
                 let zones = self.node.zones.len() as u64;
                 let index = self.rng.below(zones.max(1)) as usize;
@@ -367,10 +368,10 @@ impl World {
                 }
             }
             Command::Unban(player) => self.ban_asked(ticket, *player, 0),
-            Command::Configure(session, changes) => {
-                if changes.disconnect_callback.flatten().is_some() {
-                    self.callbacks.entry(session.0).or_default();
-                }
+            Command::Configure(session, changes)
+                if changes.disconnect_callback.flatten().is_some() =>
+            {
+                self.callbacks.entry(session.0).or_default();
             }
             _ => {}
         }

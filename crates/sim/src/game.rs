@@ -34,6 +34,9 @@ fn broken(checker: &'static str, text: String) {
     BROKEN.with_borrow_mut(|all| all.push(Violation { checker, text }));
 }
 
+/// Books of one player that a session carries.
+const BOOKS_MAX: usize = 24;
+
 /// Wishes granted, by book: how many and the last. A session carries it from zone to zone.
 type Granted = BTreeMap<u64, (u64, u64)>;
 
@@ -140,8 +143,11 @@ impl<const CELLS: bool, const HARD: bool> Book<CELLS, HARD> {
             broken("upstream-once", text);
         }
         all.insert(wish.book, (count + 1, wish.number));
-        while all.len() > 24 {
-            all.pop_first();
+        // Players who share an account share a session: each keeps the last of its own books.
+        let own = wish.book >> 32 << 32..=wish.book;
+        while all.range(own.clone()).count() > BOOKS_MAX {
+            let oldest = all.range(own.clone()).next().map(|(book, _)| *book);
+            oldest.and_then(|book| all.remove(&book));
         }
         ctx.set_data(from.session, granted_bytes(&all));
     }

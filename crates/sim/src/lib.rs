@@ -28,6 +28,7 @@ pub mod knobs;
 pub mod ladder;
 pub mod link;
 pub mod login;
+pub mod natives;
 pub mod network;
 pub mod node;
 pub mod onlooker;

@@ -4,6 +4,7 @@
 use std::collections::VecDeque;
 
 use rejoin_core::guard::Origin;
+use rejoin_core::id::PlayerId;
 use rejoin_wire::v1::Hello;
 use rejoin_wire::{Encoding, Framer, Limits};
 
@@ -62,6 +63,8 @@ pub struct Link {
     pub is_agreed: bool,
     /// Its hello was a login.
     pub is_login: bool,
+    /// The player that the key or secret of its login is alone.
+    pub key: Option<PlayerId>,
 }
 
 impl Link {
@@ -92,6 +95,7 @@ impl Link {
             compressed_from: None,
             is_agreed: false,
             is_login: false,
+            key: None,
         }
     }
 }

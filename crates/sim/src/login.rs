@@ -10,7 +10,6 @@ use rejoin_wire::v1::Welcome;
 
 use crate::accounts::{Order, Shown, Welcomed};
 use crate::event::Event;
-use crate::link::Who;
 use crate::world::World;
 
 /// How the hash of a password is written here.
@@ -121,11 +120,7 @@ impl World {
         let words: Vec<&str> = text.split(' ').collect();
         let link = words.last().and_then(|word| Link::from_label(word));
         let payload = Bytes::from_static(b"for the game");
-        let who = self.links.get(&connection.0).map(|link| link.who);
-        let key = match who {
-            Some(Who::Player(index)) => self.players[index].credential(),
-            _ => None,
-        };
+        let key = self.links.get(&connection.0).and_then(|link| link.key);
         let mut shown = None;
         let proof = match words[..] {
             ["password", name, password, _] => match self.known_password(name, password) {
@@ -212,11 +207,8 @@ impl World {
             // It does not reach anybody.
             return;
         }
-        let key = match link.who {
-            Who::Player(index) => self.players[index].credential(),
-            Who::Hostile(_) => None,
-        };
-        let (connection, is_login, session) = (id, link.is_login, welcome.session);
+        let (connection, is_login, key) = (id, link.is_login, link.key);
+        let session = welcome.session;
         self.owners.insert(session, player);
         self.check_ban(session, player);
         let known = self.node.hub.as_ref().and_then(|hub| hub.session(SessionId(session)));

@@ -58,6 +58,7 @@ struct Total {
     seeds: u64,
     steps: u64,
     frames: u64,
+    compressed: u64,
     heard: u64,
     reports: u64,
     commits: u64,
@@ -72,6 +73,7 @@ impl Total {
         self.seeds += 1;
         self.steps += report.steps;
         self.frames += report.frames;
+        self.compressed += report.compressed;
         self.heard += report.heard;
         self.reports += report.reports;
         self.commits += report.commits;
@@ -100,12 +102,13 @@ fn main() -> ExitCode {
     }
     let total = play_all(&args);
     println!(
-        "{} seeds, {:.1} simulated hours, {} events, {} frames carried, {} notes heard, {} commits, \
+        "{} seeds, {:.1} simulated hours, {} events, {} frames carried ({} compressed), {} notes heard, {} commits, \
          {} reports right",
         total.seeds,
         total.simulated_us as f64 / 3.6e9,
         total.steps,
         total.frames,
+        total.compressed,
         total.heard,
         total.commits,
         total.reports,

@@ -10,7 +10,7 @@ use rejoin_wire::{Encoding, Limits, SharedFrame, decode_server, prefix};
 
 use crate::event::Event;
 use crate::link::{Link, Who};
-use crate::transport::{is_login, read};
+use crate::transport::{note_login, read};
 use crate::world::World;
 
 impl World {
@@ -190,7 +190,9 @@ impl World {
             match link.server.next() {
                 Ok(Some(frame)) => {
                     let (frame, bytes) = read(link, frame);
-                    link.is_login |= frame.as_ref().is_ok_and(is_login);
+                    if let Ok(frame) = &frame {
+                        note_login(link, frame);
+                    }
                     self.tell(|| format!("link {id} up: {frame:?}"));
                     if let Ok(frame) = &frame {
                         self.note_frame(id, frame);

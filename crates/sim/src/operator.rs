@@ -7,6 +7,7 @@ use rejoin_core::id::PlayerId;
 use rejoin_core::time::WallTime;
 
 use crate::accounts::Order;
+use crate::event::Event;
 use crate::login::hash_of;
 use crate::world::World;
 
@@ -92,6 +93,29 @@ impl World {
         }
         self.reload(index);
         true
+    }
+
+    /// Some of those who play with an account hear of its new password, all at about the same time.
+    fn spread(&mut self, account: usize, what: Order) {
+        if self.quiet || !matches!(what, Order::Add | Order::Password) {
+            return;
+        }
+        for player in 0..self.players.len() {
+            if self.players[player].account == Some(account) && self.rng.per_mille(400) {
+                let wait = self.rng.below(30_000);
+                self.plan(wait, Event::Learn { player });
+            }
+        }
+    }
+
+    /// A player that is not in hears of a new password and comes with it.
+    pub(crate) fn learn(&mut self, index: usize) {
+        let player = &self.players[index];
+        if !self.quiet && !player.is_connected() && player.frozen_until <= self.now {
+            self.equip(index);
+            self.players[index].saved = None;
+            self.reload(index);
+        }
     }
 
     /// Gives an order.
@@ -187,6 +211,7 @@ impl World {
                 links.get(&id).is_some_and(|link| link.server_open && link.welcomed.is_none())
             };
             self.accounts.done(order, is_open);
+            self.spread(account, what);
         }
         let later = matches!(answer, Answer::PlayerRefused(Refusal::Busy | Refusal::Leaving));
         let is_gone = *answer == Answer::PlayerRefused(Refusal::Unknown);

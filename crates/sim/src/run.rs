@@ -32,6 +32,8 @@ pub struct Report {
     pub steps: u64,
     /// Frames carried.
     pub frames: u64,
+    /// Frames that were compressed.
+    pub compressed: u64,
     /// Notes heard by honest players.
     pub heard: u64,
     /// Reports that were right.
@@ -81,6 +83,7 @@ pub fn play_with(seed: u64, options: Options, change: impl FnOnce(&mut World)) -
         seed,
         steps: world.steps,
         frames: world.frames,
+        compressed: world.compressed,
         heard: world.players.iter().map(|player| player.books.heard).sum(),
         reports: world.players.iter().map(|player| player.books.reports).sum(),
         commits: world.node.disk.commits,

@@ -3,8 +3,9 @@
 //! the client's driver and of the server's transport in the world.
 
 use bytes::Bytes;
+use rejoin_core::id::PlayerId;
 use rejoin_wire::v1::{
-    ClientFrame, ServerFrame, Up, Welcome, client_frame, hello, server_frame, up,
+    ClientFrame, ServerFrame, Up, Welcome, client_frame, hello, login, server_frame, up,
 };
 use rejoin_wire::{
     DEFLATE, DecodeError, Encoding, Limits, SharedFrame, decode_client, decode_server,
@@ -145,18 +146,26 @@ pub(crate) fn read(link: &Link, bytes: Bytes) -> (Result<ClientFrame, DecodeErro
     (frame, size)
 }
 
-/// Whether a client logs in with this.
-pub(crate) fn is_login(frame: &ClientFrame) -> bool {
-    let Some(client_frame::Frame::Hello(hello)) = &frame.frame else { return false };
-    matches!(hello.purpose, Some(hello::Purpose::Login(_)))
+/// Notes whether a client logs in, and with which key or secret.
+pub(crate) fn note_login(link: &mut Link, frame: &ClientFrame) {
+    let Some(client_frame::Frame::Hello(hello)) = &frame.frame else { return };
+    let Some(hello::Purpose::Login(login)) = &hello.purpose else { return };
+    link.is_login = true;
+    link.key = match &login.identity {
+        Some(login::Identity::Key(proof)) => Some(PlayerId::of_key(&proof.public_key)),
+        Some(login::Identity::Secret(secret)) => Some(PlayerId::of_secret(secret)),
+        Some(login::Identity::Mint(_) | login::Identity::Anonymous(_)) | None => None,
+    };
 }
 
 fn holds_secret_up(frame: &ClientFrame) -> bool {
-    match &frame.frame {
-        Some(client_frame::Frame::Up(Up { body: Some(up::Body::Join(_)), .. })) => true,
-        Some(client_frame::Frame::Hello(_)) => true,
-        _ => false,
-    }
+    matches!(
+        &frame.frame,
+        Some(
+            client_frame::Frame::Up(Up { body: Some(up::Body::Join(_)), .. })
+                | client_frame::Frame::Hello(_)
+        )
+    )
 }
 
 fn holds_secret_down(frame: &ServerFrame) -> bool {

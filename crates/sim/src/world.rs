@@ -218,6 +218,7 @@ impl World {
                 self.account_checked(connection, *proof, shown);
             }
             Event::Operator { account, order, .. } => self.order(account, order),
+            Event::Learn { player } => self.learn(player),
             Event::JobDone { zone, owner, job, result, .. } => {
                 if self.node.owner(zone) == Some(owner) {
                     self.zone(zone, ZoneInput::JobDone(job, result));

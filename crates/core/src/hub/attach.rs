@@ -335,6 +335,10 @@ impl Hub {
             (number, token) = (Some(issued.0), Some(issued.1));
             session.epoch = session.epoch.next();
             session.presence = Presence::Here(id);
+            let before = (session.serializer, session.flags.has(Flags::ENCRYPTION));
+            if session.epoch.0 > 1 && before != (serializer, is_encrypted) {
+                hit(Mark::TransportChanged);
+            }
             session.serializer = serializer;
             session.flags.set(Flags::ENCRYPTION, is_encrypted);
             session.flags.set(Flags::COMPRESSION, is_compressed);
