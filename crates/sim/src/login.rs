@@ -70,13 +70,18 @@ impl World {
             // It knows the password of another one as well, and those who play with that one share it.
             account = self.rng.below(self.accounts.entries.len() as u64) as usize;
             self.players[index].shared = true;
+            self.players[index].borrows = true;
             for player in &mut self.players {
                 player.shared |= player.account == Some(account);
             }
         }
         let has_key = self.players[index].credential().is_some();
-        let (roll, link) = (self.rng.below(100), draw_link(&mut self.rng, has_key));
+        let (roll, mut link) = (self.rng.below(100), draw_link(&mut self.rng, has_key));
         let entry = &self.accounts.entries[account];
+        if has_key && entry.player.is_none() && self.rng.per_mille(400) {
+            // Nobody has played with it: it may still take a guest's player.
+            link = "bring";
+        }
         let text = match (&entry.holder, roll) {
             (Holder::Name(name), 0..=69) => password_text(name, entry.believed_password(), link),
             (Holder::Name(name), 70..=79) => {

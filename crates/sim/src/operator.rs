@@ -167,6 +167,12 @@ impl World {
         for player in &mut self.players {
             player.shared |= player.account == Some(account);
         }
+        let is_ending = matches!(order, Order::Lock | Order::Ban(_) | Order::Password);
+        let crashes = !self.quiet && self.knobs.faults.crash_mid > 0;
+        if is_ending && crashes && self.rng.per_mille(60) {
+            // The order is committed and what it ends is not, or the other way round.
+            self.node.crash_in = Some(self.rng.range(2, 25));
+        }
         self.tell(|| format!("operator {number}: {command:?}"));
         self.hub(HubInput::Command { ticket, command: Command::Player(command) });
     }
@@ -291,7 +297,12 @@ impl World {
                 Holder::Subject { .. } => true,
             };
             let right = self.right_admission(account);
-            if is_settled && !player.is_connected() && player.admission() != right.as_bytes() {
+            let is_out = !player.is_connected() && player.admission() != right.as_bytes();
+            if is_settled && (is_out || player.borrows) {
+                // It leaves another's account to those who play with that one.
+                if std::mem::take(&mut self.players[index].borrows) {
+                    self.players[index].saved = None;
+                }
                 self.players[index].set_admission(right);
                 self.reload(index);
             }

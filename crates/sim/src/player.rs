@@ -55,6 +55,8 @@ pub struct Player {
     pub tickets: Vec<Ticket>,
     /// The account of the world that it plays with.
     pub account: Option<usize>,
+    /// It may have logged in to the account of another player.
+    pub borrows: bool,
     /// Its clock: offset in microseconds and drift in parts per million.
     clock: (u64, i64),
     config: Config,
@@ -87,6 +89,7 @@ impl Player {
             retired: false,
             tickets: Vec::new(),
             account: None,
+            borrows: false,
             clock: (rng.below(1 << 40), rng.range(0, 1_000) as i64 - 500),
             config,
             next_book: (index as u64 + 1) << 32,
