@@ -310,6 +310,9 @@ pub struct Session {
     pub history: History,
     /// The row that says so is not up to date.
     pub history_dirty: bool,
+    /// The stay that it joined again after a crash, in a zone that keeps nothing back: its client may have
+    /// heard of that stay before, and those numbers are given to other messages now.
+    pub rejoined_stay: Option<u32>,
     /// What its player has spent, from connection to connection.
     pub spent: Spent,
     /// Messages from outside the game that its zone has not committed yet.
@@ -325,6 +328,12 @@ impl Session {
         self.history = history;
         self.history_dirty |= is_news;
         is_news
+    }
+
+    /// Whether a position that its client names may be of a stream that is gone.
+    #[must_use]
+    pub fn is_rolled_back(&self, leg: Leg) -> bool {
+        self.history == History::RolledBack || self.rejoined_stay == Some(leg.stay)
     }
 
     /// The connection that speaks for it.

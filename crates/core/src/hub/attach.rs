@@ -283,6 +283,7 @@ impl Hub {
             zone_lost: false,
             history: History::Whole,
             history_dirty: false,
+            rejoined_stay: None,
             spent: Spent::default(),
             words: Vec::new(),
             seats: Vec::new(),
@@ -555,7 +556,7 @@ fn resume_from(
     let Some((leg, seq)) = pending.point.position else {
         return (ResumeFrom::Lost(RungReason::Cold), Vec::new(), 0);
     };
-    if session.history == History::RolledBack {
+    if session.is_rolled_back(leg) {
         return (ResumeFrom::RolledBack(leg), Vec::new(), 0);
     }
     if leg.stay == session.leg.stay {

@@ -271,6 +271,7 @@ impl Hub {
                         self.commits.id_bound = bound;
                     }
                 }
+                self.finish_recovery(now);
             }
             // Zones hear of theirs themselves, and so does the directory.
             _ => {}

@@ -281,6 +281,7 @@ impl Hub {
             self.touch(session);
         }
         let Some(known) = self.sessions.get_mut(&session) else { return };
+        known.rejoined_stay.take_if(|stay| *stay <= leg.stay);
         if leg.stay == known.leg.stay
             && let Some(zone) = known.zone()
         {

@@ -18,7 +18,6 @@ use crate::exchange::{Link, ZoneName};
 use crate::id::{CallId, Leg, SessionId};
 use crate::mark::{Mark, hit};
 use crate::outbox::{Kept, Stretch};
-use crate::scope::History;
 use crate::session::{Place, Window};
 use crate::text::clip;
 use crate::time::Time;
@@ -181,8 +180,7 @@ impl Hub {
         welcome.applied = session.applied;
         session.window = Window::after(session.applied);
         let position = pending.point.position;
-        let is_whole = session.history == History::Whole;
-        let rest = position.filter(|_| is_whole);
+        let rest = position.filter(|(leg, _)| !session.is_rolled_back(*leg));
         let rest = rest.and_then(|(leg, seq)| session.outbox.after(leg, seq));
         // Whoever lost something in either direction is told so.
         let rest = rest.filter(|_| welcome.lost_upstream == 0 && !is_behind);
@@ -206,7 +204,7 @@ impl Hub {
                     hit(Mark::ResyncedUnknownPosition);
                     RungReason::UnknownPosition
                 }
-                Some(_) if !is_whole => RungReason::RolledBack,
+                Some((leg, _)) if session.is_rolled_back(leg) => RungReason::RolledBack,
                 Some(_) if std::mem::take(&mut session.zone_lost) => RungReason::ZoneLost,
                 Some(_) => RungReason::Overrun,
             };

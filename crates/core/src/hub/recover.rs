@@ -90,12 +90,24 @@ impl Hub {
         };
         hub.set_wall(now, wall);
         let damaged = hub.load_sessions(recovered.sessions);
-        for (id, opened) in &recovered.players {
+        hub.load_players(&recovered.players);
+        hub.reserve_ids(now);
+        hub.reopen_zones(recovered.zones);
+        hub.drive_again(now);
+        hub.bar_again(now);
+        hub.finish_recovery(now);
+        hub.settle_commits(now);
+        (hub, damaged)
+    }
+
+    /// A player whose row cannot be read is kept out until an operator decides.
+    fn load_players(&mut self, players: &[(PlayerId, Opened)]) {
+        for (id, opened) in players {
             let row = opened.rows.iter().find(|(key, _)| key == PLAYER_ROW);
             let row =
                 row.map_or(Ok(PlayerRow::default()), |(_, value)| PlayerRow::decode(value.clone()));
             let row = row.unwrap_or_else(|_| {
-                hub.quarantined.insert(*id);
+                self.quarantined.insert(*id);
                 PlayerRow::default()
             });
             let mut player = Player {
@@ -108,16 +120,9 @@ impl Hub {
                 revision: opened.revision,
             };
             player.is_counted = player.is_guest();
-            hub.guests.count(false, player.is_counted);
-            hub.players.insert(*id, player);
+            self.guests.count(false, player.is_counted);
+            self.players.insert(*id, player);
         }
-        hub.reserve_ids(now);
-        hub.reopen_zones(recovered.zones);
-        hub.drive_again(now);
-        hub.bar_again(now);
-        hub.finish_recovery(now);
-        hub.settle_commits(now);
-        (hub, damaged)
     }
 
     /// Takes the rows: with many sessions, room that is given back is room that is used again.
@@ -178,7 +183,16 @@ impl Hub {
                     let code = RefusalCode::GameOver;
                     self.join_refused(id, (zone, stay), code, String::new());
                 }
-                (Place::Joining(_), None) => hit(Mark::JoinRedriven),
+                (Place::Joining(joining), None) => {
+                    hit(Mark::JoinRedriven);
+                    // A zone that keeps nothing back may have told the client about this stay before the
+                    // crash. What it says now has the same numbers.
+                    let keeps_nothing =
+                        self.zones.get(&joining.zone).is_some_and(|zone| !zone.is_gated());
+                    if keeps_nothing && let Some(session) = self.sessions.get_mut(&id) {
+                        session.rejoined_stay = Some(stay);
+                    }
+                }
                 _ => {}
             }
             self.ask_seats_again(id);
@@ -192,9 +206,9 @@ impl Hub {
         self.end(now, id, cause);
     }
 
-    /// Once every zone of before is open, holds begin to run.
+    /// Once every zone of before is open and players are let in, holds begin to run.
     pub(crate) fn finish_recovery(&mut self, now: Time) {
-        if !self.recovering || !self.zones.are_settled() {
+        if !self.recovering || !self.zones.are_settled() || !self.commits.is_ready() {
             return;
         }
         self.recovering = false;

@@ -373,6 +373,7 @@ pub fn load(id: SessionId, opened: &Opened, limits: OutboxLimits) -> Result<Sess
         zone_lost: false,
         history: opened.history(),
         history_dirty: false,
+        rejoined_stay: None,
         spent: Spent::default(),
         words: Vec::new(),
         seats: row.seats.iter().map(seating_of).collect::<Result<_, _>>()?,

@@ -164,6 +164,8 @@ impl<Z: Zone> ZoneCore<Z> {
         // Whatever the game made of it: who is here is kept before anybody hears of it.
         self.room.dirty.any = true;
         if admit.native {
+            // It has no Joined with a number of its own; who comes next has come later.
+            self.room.stream.last += 1;
             self.tell_native(session, Delivery::Joined(self.room.name.clone(), payload));
         } else {
             let joined = Joined {

@@ -194,7 +194,10 @@ impl Room {
         let floor = floor.unwrap_or(u64::MAX);
         self.stream.slowest = slowest.filter(|_| floor < u64::MAX).map(|session| (session, floor));
         self.stream.ring.trim(floor);
-        self.stream.latest.trim(floor);
+        // The store learns that a key is cleared from the key itself. A zone that is not gated stores
+        // its whole state every time.
+        let kept = if self.config.durability.is_gated() { self.dirty.said } else { u64::MAX };
+        self.stream.latest.trim(floor.min(kept));
     }
 
     /// Members on a link who missed something for good and can be given the whole state now.

@@ -149,6 +149,22 @@ fn a_hold_stands_still_while_the_server_is_down() {
     assert_eq!(desk.resume("ann").rung(), Rung::Replayed);
 }
 
+/// Nobody is let in before the first ids are committed, and that may take a while on a slow disk.
+#[test]
+fn a_hold_begins_when_the_server_lets_players_in() {
+    let mut desk = Desk::with_plaza(&["ann"]);
+    desk.cut("ann");
+    desk.crash();
+    desk.store.hold(|scope| *scope == ScopeId::Hub);
+    desk.restart();
+    desk.wait(20_000);
+    assert!(!desk.hub.is_ready());
+    desk.store.release();
+    desk.run();
+    desk.wait(4_900);
+    assert_eq!(desk.resume("ann").rung(), Rung::Replayed);
+}
+
 /// No other deadline is near that would show how long the process was gone.
 #[test]
 fn a_frozen_process_ends_nobodys_hold_when_there_is_nobody_else() {

@@ -234,3 +234,18 @@ fn a_broadcast_to_a_zone_reaches_its_members_only_and_waits_for_who_is_on_its_wa
 fn contains(bytes: &Bytes, part: &[u8]) -> bool {
     bytes.windows(part.len()).any(|window| window == part)
 }
+
+/// A session of the server hears no frames, so its join took no number of the zone's stream, and whoever
+/// came next with a lower id passed for the one who had come first.
+#[test]
+fn who_came_before_is_told_apart_from_who_came_after_a_native_session() {
+    let mut desk = Desk::plain();
+    desk.login("ann");
+    desk.login("bob");
+    start(&mut desk, "plaza");
+    desk.join("ann", "plaza");
+    desk.join("bob", "plaza");
+    desk.say("bob", "own 2 hand");
+    desk.part("bob");
+    assert_eq!(desk.ask("ann", "mine"), "", "the server's session has been there longest");
+}

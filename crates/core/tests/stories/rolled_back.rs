@@ -56,6 +56,36 @@ fn in_a_zone_that_has_gone_on_nobody_is_told_replayed() {
     assert_eq!(resumed(&mut desk, "ann"), REPLAYED);
 }
 
+/// A zone that keeps nothing back says who joined before the session has committed it. After a crash the
+/// session joins again, and its new stay has the number of the one that is gone.
+#[test]
+fn a_join_that_a_crash_took_back_is_no_stay_to_return_to() {
+    for kind in ["session", "memory"] {
+        let mut desk = Desk::plain();
+        for name in ["ann", "bob"] {
+            desk.login(name);
+        }
+        desk.join("bob", kind);
+        // The intent is committed, and that she is in is not.
+        desk.store.stop_after = Some(desk.store.commits + 1);
+        desk.join("ann", kind);
+        desk.say("bob", "say gone");
+        assert_eq!(desk.take("ann").last().map(String::as_str), Some("gone"), "{kind}");
+        desk.crash();
+        desk.restart();
+        desk.resume("bob");
+        desk.join("bob", kind);
+        for number in 0..5 {
+            desk.say("bob", &format!("say {number}"));
+        }
+        assert_eq!(resumed(&mut desk, "ann"), ROLLED_BACK, "{kind}");
+        desk.take("ann");
+        desk.say("bob", "say hello");
+        assert_eq!(desk.take("ann"), ["hello"]);
+        assert_eq!(drop_and_resume(&mut desk, "ann"), REPLAYED);
+    }
+}
+
 #[test]
 fn a_welcome_that_is_lost_changes_nothing_of_that() {
     let mut desk = Desk::with_plaza(&["ann", "bob"]);

@@ -1,6 +1,7 @@
 //! What members hear: broadcasts, private words, latest values, replays, resyncs, transfers.
 
-use rejoin_core::wire::v1::{Loose, Rung, RungReason, client_frame};
+use rejoin_core::scope::ScopeId;
+use rejoin_core::wire::v1::{Down, Loose, Rung, RungReason, client_frame, down, server_frame};
 
 use crate::desk::client::message;
 use crate::desk::{Desk, config};
@@ -448,4 +449,44 @@ fn a_loss_whose_welcome_never_arrived_is_told_again() {
     desk.cut("ann");
     assert_eq!(desk.resume("ann").lost_upstream, 0);
     desk.assert_plays("ann");
+}
+
+/// A cleared key makes room once everybody knows that it is cleared: its readers, and the store. Readers that
+/// were given the whole state know before anything is committed.
+#[test]
+fn a_cleared_key_that_made_room_before_its_commit_stays_cleared_over_a_crash() {
+    let mut desk = Desk::plain();
+    for name in ["ann", "bob"] {
+        desk.login(name);
+        desk.join(name, "tiny");
+    }
+    for key in ["a", "b", "c", "d"] {
+        // Large enough that what follows is stored as changes of it.
+        desk.say("bob", &format!("latest {key} {}", "x".repeat(2_000)));
+    }
+    desk.store.hold(|scope| matches!(scope, ScopeId::Zone(_)));
+    for _ in 0..4 {
+        desk.say("bob", "say before");
+    }
+    desk.say("bob", "clear a");
+    // More than the ring keeps: both are given the whole state when they can be.
+    for _ in 0..20 {
+        desk.say("bob", "say after");
+    }
+    desk.say("bob", "latest e 1");
+    desk.store.release();
+    desk.run();
+    desk.crash();
+    desk.restart();
+    desk.login("cat");
+    desk.join("cat", "tiny");
+    let frames = &desk.client("cat").line().frames;
+    let joined = frames.iter().find_map(|frame| match frame.frame.as_ref()? {
+        server_frame::Frame::Down(Down { body: Some(down::Body::Joined(joined)), .. }) => {
+            Some(joined.latest.iter().map(|value| value.key.clone()).collect::<Vec<_>>())
+        }
+        _ => None,
+    });
+    // For the fifth key there was no room before that.
+    assert_eq!(joined.expect("she is in"), ["b", "c", "d"]);
 }
