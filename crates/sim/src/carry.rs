@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use rejoin_core::exchange::{Native, ToHub};
 use rejoin_core::hub::{Command, HubInput, HubOutput};
-use rejoin_core::id::{CallId, OwnerEpoch, SessionId, ZoneId};
+use rejoin_core::id::{CallId, ConnectionId, OwnerEpoch, SessionId, ZoneId};
 use rejoin_core::zone::{Delivery, ZoneInput, ZoneOutput};
 use rejoin_directory::seating;
 use rejoin_testkit::parts::stamp::Stamp;
@@ -19,6 +19,10 @@ use crate::world::World;
 impl World {
     /// Gives the hub one input and carries out what follows.
     pub fn hub(&mut self, input: HubInput) {
+        if self.node.hub.is_some() && self.node.stalled_until > self.now {
+            // A process that stands still hears signals and commands when it runs again.
+            return self.node.unheard.push(input);
+        }
         let time = self.node.time(self.now);
         self.aim_at_input(&input);
         let Some(hub) = &mut self.node.hub else { return };
@@ -29,9 +33,6 @@ impl World {
             }
             self.aim_at_output(&output);
             self.carry_out_hub(output);
-        }
-        if self.watch.ready_at == 0 && self.node.hub.as_ref().is_some_and(|hub| hub.is_ready()) {
-            self.watch.ready_at = self.now;
         }
         self.check_banned();
         self.check_sessions();
@@ -65,28 +66,11 @@ impl World {
                 }
             }
             HubOutput::Verify { connection, public_key, text, signature } => {
-                let good = self.players.iter().any(|player| match player.known {
-                    Known::Key(secret) => {
-                        Stamp::public(&secret) == public_key
-                            && Stamp::sign_with(&secret, &text) == signature
-                    }
-                    _ => false,
-                });
+                let good = self.is_signed(&public_key, &text, &signature);
                 let wait = self.rng.below(2_000);
                 self.plan(wait, Event::Verified { incarnation, connection, good });
             }
-            HubOutput::AskAdmission { connection, .. } => {
-                if let Some(account) = self.accounts.shown_on(connection.0) {
-                    self.aim(account, 60_000);
-                }
-                // Once in a while the game does not answer, or says no.
-                let mood = if self.quiet { 500 } else { self.rng.below(1_000) };
-                if mood >= 30 {
-                    let good = mood >= 50;
-                    let wait = self.rng.below(60_000);
-                    self.plan(wait, Event::Admission { incarnation, connection, good });
-                }
-            }
+            HubOutput::AskAdmission { connection, .. } => self.ask_admission(connection),
             HubOutput::Compress { connection, bytes_min } => {
                 if let Some(link) = self.links.get_mut(&connection.0) {
                     link.compressed_from = Some(bytes_min.max(1) as usize);
@@ -122,6 +106,29 @@ impl World {
                     self.natives.push(id.0);
                 }
             }
+        }
+    }
+
+    fn is_signed(&self, public_key: &[u8; 32], text: &[u8], signature: &[u8; 64]) -> bool {
+        self.players.iter().any(|player| match player.known {
+            Known::Key(secret) => {
+                Stamp::public(&secret) == *public_key
+                    && Stamp::sign_with(&secret, text) == *signature
+            }
+            _ => false,
+        })
+    }
+
+    /// The game decides about a login; once in a while it says no, or does not answer.
+    fn ask_admission(&mut self, connection: ConnectionId) {
+        if let Some(account) = self.accounts.shown_on(connection.0) {
+            self.aim_order(account, 60_000);
+        }
+        let mood = if self.quiet { 500 } else { self.rng.below(1_000) };
+        if mood >= 30 {
+            let (incarnation, good) = (self.node.incarnation, mood >= 50);
+            let wait = self.rng.below(60_000);
+            self.plan(wait, Event::Admission { incarnation, connection, good });
         }
     }
 

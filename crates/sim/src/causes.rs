@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use rejoin_core::event::EndCause;
-use rejoin_core::hub::Command;
+use rejoin_core::hub::{AccountPolicy, Command, PlayerCommand};
 use rejoin_core::id::{PlayerId, SessionId};
 use rejoin_wire::close::Fault;
 use rejoin_wire::v1::{ClientFrame, CloseCode, client_frame, hello, up};
@@ -30,6 +30,9 @@ pub struct Reasons {
     kicked: BTreeSet<u64>,
     /// Players that a command banned.
     banned: BTreeSet<PlayerId>,
+    /// What operators have ordered so far of accounts: causes that end sessions of some of them. Which
+    /// sessions those are is judged by the book of accounts.
+    ordered: BTreeSet<EndCause>,
     /// When the last game message of a session was read.
     heard_at: BTreeMap<u64, u64>,
     /// When a session was seen first.
@@ -78,6 +81,15 @@ impl World {
         match command {
             Command::EndSession(session, _) => drop(reasons.kicked.insert(session.0)),
             Command::Ban(player, _) => drop(reasons.banned.insert(*player)),
+            Command::Player(PlayerCommand::SetPassword(..) | PlayerCommand::Delete(_)) => {
+                reasons.ordered.insert(EndCause::Kicked);
+            }
+            Command::Player(PlayerCommand::Lock(_, true)) => {
+                reasons.ordered.insert(EndCause::Locked);
+            }
+            Command::Player(PlayerCommand::Ban(..)) => {
+                reasons.ordered.insert(EndCause::Banned);
+            }
             _ => {}
         }
     }
@@ -94,13 +106,13 @@ impl World {
         if self.watch.reasons.ending.insert(id, cause) == Some(cause) {
             return false;
         }
-        if let Err(text) = self.judge(id, seen.player, cause) {
+        if let Err(text) = self.judge(id, seen.players, cause) {
             self.watch.fail("cause-true", format!("session {id} ends {cause:?}: {text}"));
         }
         true
     }
 
-    fn judge(&self, id: u64, player: PlayerId, cause: EndCause) -> Result<(), String> {
+    fn judge(&self, id: u64, players: [PlayerId; 2], cause: EndCause) -> Result<(), String> {
         let reasons = &self.watch.reasons;
         let since = |times: &BTreeMap<u64, u64>| self.now - times.get(&id).copied().unwrap_or(0);
         let is_there = match cause {
@@ -114,14 +126,19 @@ impl World {
                 !lifetime.is_zero() && since(&reasons.began_at) + SLACK_US >= micros(lifetime)
             }
             EndCause::Kicked => reasons.kicked.contains(&id) || self.knobs.hub.end_on_retired_token,
-            EndCause::Banned => reasons.banned.contains(&player),
+            EndCause::Banned => players.iter().any(|player| reasons.banned.contains(player)),
             EndCause::Locked | EndCause::AgentFault => false,
         };
+        let is_there = is_there || reasons.ordered.contains(&cause);
         if is_there { Ok(()) } else { Err("there is no reason for that".to_owned()) }
     }
 
     /// Whether a client that shares its identity with a speaker of the session asked for a fresh one.
     fn asked_fresh(&self, id: u64) -> bool {
+        if self.knobs.hub.accounts != AccountPolicy::Off && !self.watch.reasons.fresh.is_empty() {
+            // Several clients may play with one account.
+            return true;
+        }
         let Some(speakers) = self.watch.reasons.speakers.get(&id) else {
             // Only hostile clients have spoken for it.
             return true;

@@ -86,8 +86,6 @@ pub struct Watch {
     pub reasons: Reasons,
     /// What clients said about their streams, and what they were sent.
     pub positions: BTreeMap<u64, Streams>,
-    /// When the present hub became ready.
-    pub ready_at: u64,
     /// Sessions that have been in a zone that forgets on a crash.
     pub volatile: BTreeSet<u64>,
     /// Who woke last and had as much to do as before, since when, and how often in a row.

@@ -80,10 +80,11 @@ impl World {
             _ if scope.is_directory() => {
                 self.directory(DirectoryInput::Committed(scope, revision));
             }
+            ScopeId::Account(_) => {
+                self.hub(HubInput::Committed(scope, revision));
+                self.check_rows();
+            }
             _ => self.hub(HubInput::Committed(scope, revision)),
-        }
-        if self.watch.ready_at == 0 && self.node.hub.as_ref().is_some_and(|hub| hub.is_ready()) {
-            self.watch.ready_at = self.now;
         }
     }
 

@@ -58,7 +58,6 @@ impl World {
             self.node.stumble(&mut self.rng);
         }
         self.tell(|| "boot".to_owned());
-        self.watch.ready_at = 0;
         self.natives.clear();
         let damaged = self.node.boot(self.now, &self.knobs, &mut self.rng);
         for text in damaged {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use rejoin_core::event::EndCause;
 use rejoin_core::exchange::Hold;
 use rejoin_core::guard::GuardConfig;
-use rejoin_core::id::{SessionId, ZoneId};
+use rejoin_core::id::{PlayerId, SessionId, ZoneId};
 use rejoin_core::session::{Presence, Session};
 
 use crate::bureau::KIND;
@@ -87,7 +87,8 @@ pub(crate) struct Seen {
     pub id: SessionId,
     pub presence: Presence,
     pub ending: Option<EndCause>,
-    pub player: rejoin_core::id::PlayerId,
+    /// Its player, and the one that its key or secret would be alone.
+    pub players: [PlayerId; 2],
     zone: Option<ZoneId>,
     hold: Hold,
 }
@@ -98,7 +99,7 @@ impl Seen {
             id,
             presence: session.presence,
             ending: session.ending,
-            player: session.player,
+            players: [session.player, session.credential],
             zone: session.zone(),
             hold: session.hold,
         }

@@ -151,7 +151,7 @@ impl World {
             false => (self.rng.below(1_000), self.rng.below(self.knobs.access.check_us)),
         };
         if let Some(shown) = shown {
-            self.aim(shown.account, wait);
+            self.aim_order(shown.account, wait);
         }
         let (proof, shown) = match mood {
             // Nothing is answered: the hub refuses in time.
@@ -187,7 +187,7 @@ impl World {
     }
 
     /// The operator may do something while a login of this account is under way.
-    pub(crate) fn aim(&mut self, account: usize, within_us: u64) {
+    pub(crate) fn aim_order(&mut self, account: usize, within_us: u64) {
         if self.quiet || !self.rng.per_mille(self.knobs.access.aimed) {
             return;
         }
@@ -205,7 +205,7 @@ impl World {
     }
 
     /// Judges a Welcome that the server puts on a connection.
-    pub(crate) fn check_welcome(&mut self, id: u64, welcome: &Welcome) {
+    pub(crate) fn check_login(&mut self, id: u64, welcome: &Welcome) {
         let Some(link) = self.links.get(&id) else { return };
         let Some(player) = PlayerId::from_slice(&welcome.player) else { return };
         if !link.server_open {

@@ -9,7 +9,7 @@ use crate::bureau::Bureau;
 use crate::disk::Disk;
 use rejoin_core::chance::Chance;
 use rejoin_core::guard::Door;
-use rejoin_core::hub::{Hub, Recovered};
+use rejoin_core::hub::{Hub, HubInput, Recovered};
 use rejoin_core::id::{OwnerEpoch, ZoneId};
 use rejoin_core::scope::ScopeId;
 use rejoin_core::time::{Time, WallTime};
@@ -52,6 +52,8 @@ pub struct Node {
     pub stalled_until: u64,
     /// Since when; its zones have not been told.
     pub stalled_since: Option<u64>,
+    /// What was said to the hub while it stood still.
+    pub unheard: Vec<HubInput>,
     /// It was asked to end.
     pub is_stopping: bool,
     /// After how long without a message this process ends a session.
@@ -107,6 +109,7 @@ impl Node {
         self.stalled_until = 0;
         self.stalled_since = None;
         self.is_stopping = false;
+        self.unheard.clear();
         self.idle = knobs.hub.idle;
         self.hub_wake = None;
         self.crash_in = None;

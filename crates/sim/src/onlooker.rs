@@ -30,7 +30,7 @@ impl World {
                     return;
                 }
                 *known = welcome.epoch;
-                self.check_welcome(id, &welcome);
+                self.check_login(id, &welcome);
                 if let Some(link) = self.links.get_mut(&id) {
                     link.welcomed = Some((welcome.session, welcome.epoch));
                     let who = link.who;

@@ -174,7 +174,9 @@ impl World {
             self.node.crash_in = Some(self.rng.range(2, 25));
         }
         self.tell(|| format!("operator {number}: {command:?}"));
-        self.hub(HubInput::Command { ticket, command: Command::Player(command) });
+        let command = Command::Player(command);
+        self.note_command(&command);
+        self.hub(HubInput::Command { ticket, command });
     }
 
     /// Deletes what is kept of a guest that never had to do with an account.
@@ -190,6 +192,7 @@ impl World {
         self.ends.insert(ticket, ("account-true", self.sessions_owned(key)));
         self.tell(|| format!("operator: delete the guest {key}"));
         let command = Command::Player(PlayerCommand::Delete(Whom::Player(key)));
+        self.note_command(&command);
         self.hub(HubInput::Command { ticket, command });
     }
 

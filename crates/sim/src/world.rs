@@ -187,6 +187,9 @@ impl World {
         for zone in zones {
             self.zone(zone, ZoneInput::Stalled(gap));
         }
+        for input in std::mem::take(&mut self.node.unheard) {
+            self.hub(input);
+        }
     }
 
     fn happen(&mut self, order: u64, event: Event) {
