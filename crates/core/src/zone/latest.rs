@@ -55,8 +55,9 @@ impl Latest {
         bytes_max: usize,
     ) -> bool {
         let old = self.values.get(key).map_or(0, |value| key.len() + value.frame.len());
-        let keys = self.values.len() + usize::from(!self.values.contains_key(key));
-        keys <= keys_max && self.bytes - old + key.len() + frame_len <= bytes_max
+        // After a start there may be more keys than before it: cleared ones that had been forgotten.
+        let has_key = self.values.contains_key(key) || self.values.len() < keys_max;
+        has_key && self.bytes - old + key.len() + frame_len <= bytes_max
     }
 
     /// Forgets cleared keys that everybody knows of.
@@ -106,5 +107,29 @@ impl Latest {
     #[must_use]
     pub(crate) fn contains(&self, key: &str) -> bool {
         self.values.get(key).is_some_and(|value| value.payload.is_some())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rejoin_wire::v1::{Down, ServerFrame, server_frame};
+
+    use super::*;
+
+    fn value(seq: u64, payload: Option<&'static [u8]>) -> Value {
+        let down = Down { seq, body: None };
+        let frame = SharedFrame::new(&ServerFrame { frame: Some(server_frame::Frame::Down(down)) });
+        Value { seq, payload: payload.map(Bytes::from_static), frame }
+    }
+
+    /// Cleared keys that were forgotten before a crash are read again after it.
+    #[test]
+    fn a_key_that_is_there_can_be_set_whatever_else_is_there() {
+        let mut latest = Latest::default();
+        latest.set("gone".to_owned(), value(1, None));
+        latest.set("a".to_owned(), value(2, Some(b"1")));
+        latest.set("b".to_owned(), value(3, Some(b"1")));
+        assert!(latest.has_room("a", 10, 2, 1_000));
+        assert!(!latest.has_room("c", 10, 2, 1_000));
     }
 }
