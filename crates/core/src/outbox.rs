@@ -176,6 +176,12 @@ impl Outbox {
         self.stretches.iter()
     }
 
+    /// How many frames are owed.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.frames
+    }
+
     /// Whether anything is owed.
     #[must_use]
     pub fn is_empty(&self) -> bool {

@@ -37,8 +37,8 @@ pub enum Bug {
     HoldForgotten,
     /// A session whose hold ended is said to have left.
     WrongCause,
-    /// A refused transfer does not wait for what the zone that was left still has of the client.
-    NotSettled,
+    /// An acknowledgement outside zones is taken for one of what was never said.
+    AckBlamed,
     /// A zone is told to forget a leaver before the session has committed what it takes over.
     ForgottenBeforeKept,
     /// A store takes a batch of a former owner.

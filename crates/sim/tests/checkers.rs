@@ -68,5 +68,5 @@ fn an_ending_with_a_wrong_cause_is_caught() {
 
 #[test]
 fn an_honest_client_that_is_blamed_is_caught() {
-    caught(Bug::NotSettled, "not-blamed");
+    caught(Bug::AckBlamed, "not-blamed");
 }

@@ -297,7 +297,10 @@ impl Hub {
                 }
                 self.push(output);
             }
-            After::Frame(link, frame) => self.send_on(session, link, frame),
+            After::Frame(link, frame) => {
+                self.expect_progress(now, link.connection);
+                self.send_on(session, link, frame);
+            }
             After::Applied { link, seq, bytes } => {
                 if let Some(known) = self.sessions.get_mut(&session) {
                     known.window.acknowledge(seq, bytes);

@@ -83,6 +83,8 @@ pub struct HubConfig {
     pub silence: Duration,
     /// No game message for so long while connected: the session ends. Zero: never.
     pub idle: Duration,
+    /// How long a client in no zone may owe an acknowledgement; zones have a setting of their own.
+    pub progress: Duration,
     /// A session ends at this age. Zero: never.
     pub lifetime: Duration,
     /// Waking up later than this is a stall: deadlines move by the gap.
@@ -159,6 +161,7 @@ impl Default for HubConfig {
             heartbeat: Duration::from_millis(5_000),
             silence: Duration::from_millis(12_500),
             idle: Duration::from_millis(1_800_000),
+            progress: Duration::from_millis(10_000),
             lifetime: Duration::ZERO,
             stall: Duration::from_millis(1_000),
             sessions_max: 1_000_000,

@@ -218,6 +218,7 @@ pub(crate) struct Due {
     pub silence: Time,
     pub above: Time,
     pub idle: Time,
+    pub progress: Time,
 }
 
 /// A connection.
@@ -232,6 +233,9 @@ pub(crate) struct Connection {
     pub nonce: [u8; 32],
     pub heard_at: Time,
     pub due: Due,
+    /// Since when it has acknowledged nothing of what the hub sent it outside zones; none while it owes
+    /// nothing.
+    pub owes_since: Option<Time>,
     /// A ping that has not been answered: its nonce and when it was sent.
     pub ping: Option<(u64, Time)>,
     pub messages: Budget,
@@ -270,6 +274,7 @@ impl Connection {
             nonce,
             heard_at: now,
             due: Due::default(),
+            owes_since: None,
             ping: None,
             messages: Budget::default(),
             bytes: Budget::default(),

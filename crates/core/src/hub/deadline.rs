@@ -33,6 +33,8 @@ pub(crate) enum Alarm {
     /// The hold that began when this epoch was lost.
     Hold(SessionId, SessionEpoch),
     Idle(ConnectionId),
+    /// It has acknowledged nothing outside zones for so long.
+    Progress(ConnectionId),
     Lifetime(SessionId),
     Call(SessionId),
     /// The directory has been asked something about a session's seat.
@@ -84,6 +86,7 @@ impl Alarms {
             (due.silence, Alarm::Silence(id)),
             (due.above, Alarm::Above(id)),
             (due.idle, Alarm::Idle(id)),
+            (due.progress, Alarm::Progress(id)),
         ];
         for (at, alarm) in alarms {
             self.due.remove(&(at, alarm));
@@ -148,6 +151,7 @@ impl Hub {
             self.alarms.stalled += late;
             for connection in self.connections.values_mut() {
                 connection.heard_at = connection.heard_at.after(late);
+                connection.owes_since = connection.owes_since.map(|since| since.after(late));
             }
             for session in self.sessions.values_mut() {
                 session.active_at = session.active_at.after(late);
@@ -166,6 +170,7 @@ impl Hub {
                 Alarm::Above(connection) => self.above_due(now, connection),
                 Alarm::Hold(session, epoch) => self.hold_due(now, session, epoch),
                 Alarm::Idle(connection) => self.idle_due(now, connection),
+                Alarm::Progress(connection) => self.progress_due(now, connection),
                 Alarm::Lifetime(session) => self.lifetime_due(now, session),
                 Alarm::Call(session) => self.calls_due(now, session),
                 Alarm::Seats(session) => self.seats_due(now, session),
@@ -388,6 +393,32 @@ impl Hub {
             }
             hit(Mark::HoldMatchEnded);
             self.hold_ended(now, session);
+        }
+    }
+
+    /// A numbered frame leaves for a client that is in no zone: it has `progress` to acknowledge it.
+    pub(crate) fn expect_progress(&mut self, now: Time, id: ConnectionId) {
+        let Some(known) = self.connections.get_mut(&id) else { return };
+        if known.owes_since.is_none() {
+            known.owes_since = Some(now);
+            known.due.progress = self.alarms.set(now, self.config.progress, Alarm::Progress(id));
+        }
+    }
+
+    fn progress_due(&mut self, now: Time, id: ConnectionId) {
+        let Some(known) = self.connections.get_mut(&id) else { return };
+        let Some(since) = known.owes_since else { return };
+        let rest = self.config.progress.saturating_sub(now.since(since));
+        if rest.is_zero() && !self.is_throttled(now, id) {
+            hit(Mark::TooSlow);
+            let text = "nothing was acknowledged for too long";
+            return self.drop_connection(now, id, CloseCode::TooSlow, text);
+        }
+        // A sender that is read slowly has its acknowledgements behind what it sends.
+        let rest = if rest.is_zero() { self.config.progress } else { rest };
+        let due = self.alarms.set(now, rest, Alarm::Progress(id));
+        if let Some(known) = self.connections.get_mut(&id) {
+            known.due.progress = due;
         }
     }
 

@@ -18,6 +18,7 @@ use crate::exchange::ToZone;
 use crate::guard::Origin;
 use crate::id::{ConnectionId, Leg, SessionEpoch, SessionId};
 use crate::mark::{Mark, hit};
+use crate::planted::{Bug, is_armed};
 use crate::scope::History;
 use crate::session::{Place, Serializer};
 use crate::time::{Time, millis_u32};
@@ -287,11 +288,21 @@ impl Hub {
         {
             // Somebody who hears the open leg has everything before it.
             known.outbox.clear();
+            if let Some(connection) = self.connections.get_mut(&id) {
+                connection.owes_since = None;
+            }
             return self.tell_zone(zone, ToZone::Ack { session, epoch, leg, seq });
         }
-        if !known.outbox.acknowledge(leg, seq) {
+        let owed = known.outbox.len();
+        if !known.outbox.acknowledge(leg, seq) || is_armed(Bug::AckBlamed) {
             hit(Mark::AckAhead);
-            self.drop_connection(now, id, CloseCode::AckAhead, "more than was said");
+            return self.drop_connection(now, id, CloseCode::AckAhead, "more than was said");
+        }
+        let owes = known.outbox.len();
+        if let Some(connection) = self.connections.get_mut(&id)
+            && (owes == 0 || owes < owed)
+        {
+            connection.owes_since = (owes > 0).then_some(now);
         }
     }
 

@@ -136,9 +136,6 @@ impl Hub {
         // First, so that the zone is not ended before it has given back what it holds of the client.
         self.set_gate(id, |gate| {
             gate.moving = false;
-            if is_armed(Bug::NotSettled) {
-                gate.settling.clear();
-            }
             gate.settling.push((zone, stay));
         });
         let leg = self.open_own_leg(id);

@@ -3,7 +3,7 @@
 use rejoin_core::hub::{Answer, Command};
 use rejoin_core::id::SessionId;
 use rejoin_core::scope::ScopeId;
-use rejoin_core::wire::v1::{CloseCode, Rung};
+use rejoin_core::wire::v1::{CloseCode, Ping, Rung, client_frame};
 
 use crate::desk::client::message;
 use crate::desk::{Desk, config};
@@ -151,4 +151,25 @@ fn a_full_gate_takes_no_frames_and_no_commands_until_there_is_room() {
     let heard = desk.take("ann");
     let said = heard.iter().filter(|said| said.starts_with('m')).count();
     assert_eq!(said, 1_100 - refused);
+}
+
+/// What it is owed is kept for it, so a client that never acknowledges would cost more with every message.
+#[test]
+fn a_client_that_acknowledges_nothing_outside_zones_is_too_slow() {
+    let mut desk = Desk::plain();
+    for name in ["ann", "bob"] {
+        desk.login(name);
+    }
+    desk.mute("ann");
+    for _ in 0..12 {
+        for name in ["ann", "bob"] {
+            if desk.closed(name).is_none() {
+                desk.say(name, "to whom?");
+                desk.frame(name, client_frame::Frame::Ping(Ping { nonce: 1 }));
+            }
+        }
+        desk.wait(1_000);
+    }
+    assert_eq!((desk.closed("ann"), desk.closed("bob")), (Some(CloseCode::TooSlow), None));
+    assert_eq!(desk.resume("ann").rung(), Rung::Replayed);
 }
