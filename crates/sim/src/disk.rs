@@ -328,7 +328,7 @@ impl Disk {
     pub fn rot(&mut self, rng: &mut Rng) -> Vec<ScopeId> {
         let mut scopes = self.scopes();
         scopes.retain(|scope| matches!(scope, ScopeId::Session(_) | ScopeId::Zone(_)));
-        scopes.retain(|scope| !self.astray.contains(scope));
+        scopes.retain(|scope| !self.astray.contains(scope) && !self.is_awaited(*scope));
         if scopes.len() < 2 {
             return Vec::new();
         }

@@ -171,6 +171,7 @@ fn hub(rng: &mut Rng) -> HubConfig {
         heartbeat,
         silence: heartbeat * 5 / 2 + Duration::from_millis(400),
         idle: if rng.per_mille(150) { ms(rng, 1_000, 4_000) } else { Duration::from_secs(1_800) },
+        progress: ms(rng, 1_500, 6_000),
         lifetime: if rng.per_mille(80) { ms(rng, 5_000, 30_000) } else { Duration::ZERO },
         stall: ms(rng, 200, 1_500),
         sessions_max: if rng.per_mille(80) { rng.range(2, 6) as usize } else { 1_000 },

@@ -14,6 +14,10 @@ const RECOVERY_US: u64 = 90_000_000;
 /// Simulated time between two nudges while they do.
 const NUDGE_US: u64 = 1_000_000;
 
+/// Nudges at which everybody must be seen with nothing left to say: each asks for a report, so that the
+/// last report tells of all that was said.
+const SETTLED_NUDGES: u32 = 4;
+
 /// How a run is played.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Options {
@@ -101,6 +105,7 @@ fn play_world(world: &mut World) {
     while !world.quiet && world.watch.found.is_empty() && world.step() {}
     let start = world.now;
     let (mut end, mut nudge_at, mut left) = (start + RECOVERY_US, start, world.unsaid());
+    let mut settled = 0;
     while world.watch.found.is_empty() {
         if world.now >= end {
             // Who had much to say over a slow link has it for as long as it becomes less.
@@ -111,7 +116,8 @@ fn play_world(world: &mut World) {
             end = world.now + RECOVERY_US;
         }
         if world.now >= nudge_at {
-            if world.is_settled() && nudge_at > start + 10 * NUDGE_US {
+            settled = if world.is_settled() { settled + 1 } else { 0 };
+            if settled >= SETTLED_NUDGES && nudge_at > start + 10 * NUDGE_US {
                 break;
             }
             world.nudge();

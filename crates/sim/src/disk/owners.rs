@@ -33,6 +33,12 @@ impl Owners {
 }
 
 impl Disk {
+    /// Whether a batch of a paused process is still on its way to a scope. The first batch of a scope that
+    /// was set aside and that nobody has opened since is not fenced, so such a scope does not rot.
+    pub(super) fn is_awaited(&self, scope: ScopeId) -> bool {
+        self.owners.late.iter().any(|late| late.batch.scope == scope)
+    }
+
     /// What the store did that it must not do, since this was asked last.
     pub fn take_found(&mut self) -> Vec<String> {
         std::mem::take(&mut self.owners.found)
