@@ -47,6 +47,8 @@ pub(super) struct Model {
 impl Model {
     /// A batch was acknowledged.
     pub(super) fn acknowledge(&mut self, batch: &Batch) {
+        // What had not landed until then never will: it would be out of order.
+        self.maybe.remove(&batch.scope);
         // Of a scope that was forgotten only the next opening tells, or its next life.
         if batch.revision == Revision(1) {
             self.acknowledged.entry(batch.scope).or_default();
