@@ -44,6 +44,7 @@ impl World {
                         let volatile = self.watch.volatile.contains(session);
                         self.players[index].books.volatile |= volatile;
                     }
+                    self.players[index].books.is_shared = self.players[index].shared;
                     self.players[index].books.hear(&event, book);
                     self.answer_calls(index, &event);
                 }
