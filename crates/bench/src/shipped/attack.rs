@@ -225,7 +225,7 @@ async fn make_games(at: SocketAddr, key: &str) -> Result<()> {
         socket.write_all(format!("{head}\r\n\r\n{body}").as_bytes()).await?;
         let mut read = [0; 12];
         socket.read_exact(&mut read).await?;
-        anyhow::ensure!(&read == b"HTTP/1.1 201", "a Game was answered {:?}", read.escape_ascii());
+        anyhow::ensure!(&read == b"HTTP/1.1 201", "a Game was answered {}", read.escape_ascii());
     }
     Ok(())
 }
