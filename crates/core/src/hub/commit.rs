@@ -298,8 +298,10 @@ impl Hub {
                 self.push(output);
             }
             After::Frame(link, frame) => {
-                self.expect_progress(now, link.connection);
-                self.send_on(session, link, frame);
+                if self.link_of(session) == Some(link) {
+                    self.expect_progress(now, link.connection);
+                    self.send_shared(link.connection, frame);
+                }
             }
             After::Applied { link, seq, bytes } => {
                 if let Some(known) = self.sessions.get_mut(&session) {

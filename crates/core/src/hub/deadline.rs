@@ -406,8 +406,13 @@ impl Hub {
     }
 
     fn progress_due(&mut self, now: Time, id: ConnectionId) {
-        let Some(known) = self.connections.get_mut(&id) else { return };
+        let Some(known) = self.connections.get(&id) else { return };
         let Some(since) = known.owes_since else { return };
+        // One that gave way to another is told that, once it is committed.
+        let session = known.session().and_then(|(session, _)| self.sessions.get(&session));
+        if session.is_none_or(|session| session.connection() != Some(id)) {
+            return;
+        }
         let rest = self.config.progress.saturating_sub(now.since(since));
         if rest.is_zero() && !self.is_throttled(now, id) {
             hit(Mark::TooSlow);

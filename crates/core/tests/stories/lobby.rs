@@ -173,3 +173,21 @@ fn a_client_that_acknowledges_nothing_outside_zones_is_too_slow() {
     assert_eq!((desk.closed("ann"), desk.closed("bob")), (Some(CloseCode::TooSlow), None));
     assert_eq!(desk.resume("ann").rung(), Rung::Replayed);
 }
+
+/// It hears that it gave way when that is committed, however long the store takes, and not that it was slow:
+/// a client that was slow comes back by itself.
+#[test]
+fn a_connection_that_gave_way_is_not_called_slow_while_the_store_is() {
+    let mut desk = Desk::plain();
+    desk.login("ann");
+    desk.mute("ann");
+    desk.say("ann", "to whom?");
+    desk.half_open = true;
+    desk.store.hold(|scope| matches!(scope, ScopeId::Session(_)));
+    assert!(desk.try_resume("ann").is_err(), "the takeover is not committed");
+    desk.wait(11_000);
+    desk.store.release();
+    desk.run();
+    let heard = desk.take("ann");
+    assert!(heard.contains(&"(old) farewell TakenOver".to_owned()), "{heard:?}");
+}
