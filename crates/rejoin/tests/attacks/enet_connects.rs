@@ -15,10 +15,13 @@ async fn connects_that_lead_nowhere_cost_their_address_its_share_for_a_while() {
     let house = House::start(SETTINGS);
     let server = house.enet();
     let knock = move || {
+        // All stay open: a port that is used again would be a peer that has a place already.
+        let mut sockets = Vec::new();
         for id in 1..=150_u32 {
             let socket = socket_at([127, 0, 0, 2]);
             let cookie = cookie(&socket, server);
             socket.send_to(&enet::with_cookie(&cookie, &connect(id)), server).expect("it is sent");
+            sockets.push(socket);
         }
     };
     tokio::task::spawn_blocking(knock).await.expect("no panic");
