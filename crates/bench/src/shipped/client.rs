@@ -9,6 +9,7 @@ use bytes::{Buf, Bytes, BytesMut};
 use rejoin_wire::{Encoding, Limits, decode_server, encode_client, v1};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};
+use tokio::time::Instant;
 
 use crate::load::frame;
 
@@ -142,6 +143,14 @@ impl Client {
     pub(super) async fn ping(&mut self, count: usize) -> Result<()> {
         let one = [0x89, 0x80, 0, 0, 0, 0];
         Ok(self.socket.write_all(&one.repeat(count)).await?)
+    }
+
+    /// Reads and answers what comes until then: whoever answers no pings is disconnected.
+    pub(super) async fn stay(&mut self, until: Instant) -> Result<()> {
+        while let Ok(frame) = tokio::time::timeout_at(until, self.frame()).await {
+            frame?;
+        }
+        Ok(())
     }
 
     /// Reads and answers what has come, and waits for nothing.
