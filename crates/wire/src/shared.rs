@@ -24,8 +24,9 @@ pub struct SharedFrame(Arc<Shared>);
 
 struct Shared {
     protobuf: Bytes,
-    json: OnceLock<Result<Bytes, EncodeError>>,
-    /// None: it stays as it is. Apart, because most frames are never asked for it.
+    /// Boxed like `packed`: most frames are never asked for either.
+    json: OnceLock<Box<Result<Bytes, EncodeError>>>,
+    /// None: it stays as it is.
     packed: OnceLock<Option<Box<Bytes>>>,
     /// Whether the protobuf bytes were written here, and not read from a store.
     encoded_here: bool,
@@ -48,7 +49,10 @@ impl SharedFrame {
     pub fn bytes(&self, encoding: Encoding) -> Result<Bytes, EncodeError> {
         match encoding {
             Encoding::Protobuf => Ok(self.0.protobuf.clone()),
-            Encoding::Json => self.0.json.get_or_init(|| json(&self.0.protobuf)).clone(),
+            Encoding::Json => {
+                let json = self.0.json.get_or_init(|| Box::new(json(&self.0.protobuf)));
+                json.as_ref().clone()
+            }
         }
     }
 
