@@ -65,7 +65,7 @@ pub struct GuardConfig {
     pub connections_max: usize,
     /// Connections at a time of one address.
     pub address_connections_max: usize,
-    /// HTTP requests of one address, pages and `/v1` alike.
+    /// HTTP requests of one address, pages and `/v1` alike. Each 16 KiB of an answer count as one more.
     pub address_requests: Rate,
     /// New connections of one address.
     pub address_connects: Rate,

@@ -85,10 +85,12 @@ pub enum HubInput {
     /// Others can send in the name of this connection: what breaks the rules on it is no violation of
     /// its address.
     Spoofable(ConnectionId),
-    /// Control frames of the transport came, which carry nothing for us. Charged like pings.
+    /// Control frames of the transport came, which carry nothing for us.
     Control {
         /// On which connection.
         connection: ConnectionId,
+        /// What they are charged as: a ping if the transport answers it, otherwise a pong.
+        kind: FrameKind,
         /// Their size.
         bytes: usize,
     },
@@ -383,7 +385,9 @@ impl Hub {
                     known.is_spoofable = true;
                 }
             }
-            HubInput::Control { connection, bytes } => self.control(now, connection, bytes),
+            HubInput::Control { connection, kind, bytes } => {
+                self.control(now, connection, kind, bytes);
+            }
             HubInput::Received { connection, frame, bytes } => {
                 self.received(now, connection, frame, bytes);
             }

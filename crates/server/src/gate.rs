@@ -54,6 +54,11 @@ impl Gate {
         self.door().request(now, origin_of(address))
     }
 
+    /// Charges an address for the length of an answer.
+    pub(crate) fn answered(&self, address: IpAddr, bytes: u64) {
+        self.door().answered(self.clock.now(), origin_of(address), bytes);
+    }
+
     pub(crate) fn bar(&self, origin: Origin, wait: Duration) {
         self.door().bar(self.clock.now(), origin, wait);
     }

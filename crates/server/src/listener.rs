@@ -12,7 +12,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::{Extension, Router, middleware};
 use futures_util::FutureExt as _;
-use hyper::body::Incoming;
+use hyper::body::{Body as _, Incoming};
 use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
@@ -84,6 +84,8 @@ const FULL_WAIT: Duration = Duration::from_secs(5);
 const REFUSALS_MAX: usize = 64;
 /// How long that is.
 const REFUSAL_LINGER: Duration = Duration::from_millis(500);
+/// How long a request of an address that asked for too much waits for its refusal.
+const REFUSED_DELAY: Duration = Duration::from_millis(500);
 /// How long accepting rests when the system has no more handles.
 const ACCEPT_REST: Duration = Duration::from_millis(50);
 
@@ -330,9 +332,16 @@ async fn ration(
     let address = client_of(socket, request.headers(), trusted_proxies, *forwarded_header);
     if let Err(refusal) = door.server.0.gate.request(address) {
         door.server.0.sight.refused(address, &refusal);
+        // A client that asks again as soon as it is answered would keep a core busy with refusals.
+        tokio::time::sleep(REFUSED_DELAY).await;
         return wait_and_retry(refusal.what, refusal.wait);
     }
-    next.run(request).await
+    let response = next.run(request).await;
+    // Streams have no length; how many there are is bounded.
+    if let Some(bytes) = response.body().size_hint().exact() {
+        door.server.0.gate.answered(address, bytes);
+    }
+    response
 }
 
 async fn page(State(door): State<Door>) -> Response {

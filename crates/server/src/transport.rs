@@ -41,8 +41,8 @@ const FRAMES_PER_FLUSH: usize = 64;
 pub(crate) enum Heard {
     /// One message: one frame, if it is one.
     Message(Bytes),
-    /// Control frames of the transport, which carry nothing: so many bytes.
-    Control(usize),
+    /// Control frames of the transport, which carry nothing: what they are charged as, and their bytes.
+    Control(FrameKind, usize),
     /// The peer broke the transport's own rules; nothing more can be read.
     Broken(DecodeError),
     /// The peer is gone.
@@ -175,9 +175,10 @@ impl Reader<'_> {
             }
             let bytes = match source.next().await {
                 Heard::Message(bytes) => bytes,
-                Heard::Control(len) => {
+                Heard::Control(kind, len) => {
                     discarded += if self.state.is_ended() { len.max(1) } else { 0 };
-                    if discarded > DISCARDED_BYTES_MAX || !self.control(len, &mut pace).await {
+                    if discarded > DISCARDED_BYTES_MAX || !self.control(kind, len, &mut pace).await
+                    {
                         return;
                     }
                     continue;
@@ -223,13 +224,13 @@ impl Reader<'_> {
         }
     }
 
-    /// Control frames cost what a ping of their size does. False: the hub has ended.
-    async fn control(&self, len: usize, pace: &mut Pace) -> bool {
+    /// Charges control frames. False: the hub has ended.
+    async fn control(&self, kind: FrameKind, len: usize, pace: &mut Pace) -> bool {
         if self.state.is_ended() {
             return true;
         }
-        let ahead = pace.count(FrameKind::Ping.cost(len), || self.clock.now());
-        let control = HubInput::Control { connection: self.connection, bytes: len };
+        let ahead = pace.count(kind.cost(len), || self.clock.now());
+        let control = HubInput::Control { connection: self.connection, kind, bytes: len };
         let is_told = tell(self.hub, control).await;
         if let Some(wait) = ahead {
             Box::pin(sleep(wait)).await;

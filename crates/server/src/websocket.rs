@@ -7,6 +7,7 @@ use axum::extract::ws::{CloseFrame, Message, Utf8Bytes, WebSocket, WebSocketUpgr
 use bytes::Bytes;
 use futures_util::stream::{SplitSink, SplitStream};
 use futures_util::{SinkExt, StreamExt};
+use rejoin_core::hub::FrameKind;
 use rejoin_wire::v1::CloseCode;
 use rejoin_wire::{DecodeError, Encoding, close};
 
@@ -60,10 +61,9 @@ impl Source for WebSource {
             return match self.stream.next().await {
                 Some(Ok(Message::Binary(bytes))) => Heard::Message(bytes),
                 Some(Ok(Message::Text(text))) => Heard::Message(Bytes::from(text)),
-                // Control frames are answered by the library; here they are charged.
-                Some(Ok(Message::Ping(bytes) | Message::Pong(bytes))) => {
-                    Heard::Control(bytes.len())
-                }
+                // Pings are answered by the library; here they are charged.
+                Some(Ok(Message::Ping(bytes))) => Heard::Control(FrameKind::Ping, bytes.len()),
+                Some(Ok(Message::Pong(bytes))) => Heard::Control(FrameKind::Pong, bytes.len()),
                 Some(Ok(Message::Close(_))) => continue,
                 Some(Err(error)) => violation(&error, self.message_bytes_max),
                 None => Heard::Gone,

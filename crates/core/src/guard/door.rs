@@ -86,6 +86,9 @@ impl Rest for Doorstep {
 /// How long somebody waits for a place that another must leave first.
 const FULL_WAIT: Duration = Duration::from_secs(5);
 
+/// So many bytes of an answer cost another request.
+const REQUEST_BYTES: u64 = 16 << 10;
+
 /// The machine.
 pub struct Door {
     config: GuardConfig,
@@ -134,12 +137,24 @@ impl Door {
     /// This address has had its share.
     pub fn request(&mut self, now: Time, origin: Origin) -> Result<(), DoorRefusal> {
         self.ask(now, origin, Doorstep::request_refusal)?;
+        self.charge_requests(now, origin, 1);
+        Ok(())
+    }
+
+    /// A request is answered with so many bytes: a long answer costs what several short ones do.
+    pub fn answered(&mut self, now: Time, origin: Origin, bytes: u64) {
+        let more = u32::try_from(bytes / REQUEST_BYTES).unwrap_or(u32::MAX);
+        if more > 0 {
+            self.charge_requests(now, origin, more);
+        }
+    }
+
+    fn charge_requests(&mut self, now: Time, origin: Origin, count: u32) {
         for (network, times) in origin.networks() {
             let rate = self.config.address_requests.times(times);
             let (step, _) = self.addresses.record(now, network);
-            step.requests.spend(now, 1, rate);
+            step.requests.spend(now, count, rate);
         }
-        Ok(())
     }
 
     /// Asks every network that an origin lies in, and charges none of them: what one refuses must

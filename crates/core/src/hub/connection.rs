@@ -69,14 +69,14 @@ impl FrameKind {
     }
 
     /// What a frame of so many bytes takes from its sender's budgets of messages and of bytes.
-    /// Acknowledgements and heartbeats are answers to what we send, and no messages: they cost their
-    /// bytes, and a little more, so that a flood of them is one.
+    /// Acknowledgements and pongs are answers to what we send, and no messages: they cost their bytes,
+    /// and a little more, so that a flood of them is one. A ping is answered, so it is a message.
     #[must_use]
     pub fn cost(self, bytes: usize) -> (u32, u32) {
         let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
         match self {
-            Self::Ack | Self::Ping | Self::Pong => (0, bytes.max(ANSWER_BYTES_MIN)),
-            Self::Hello | Self::Up | Self::Loose => (1, bytes),
+            Self::Ack | Self::Pong => (0, bytes.max(ANSWER_BYTES_MIN)),
+            Self::Hello | Self::Up | Self::Loose | Self::Ping => (1, bytes),
         }
     }
 }

@@ -103,12 +103,12 @@ impl Hub {
         }
     }
 
-    /// Control frames of the transport: a sign of life that costs what a ping does.
-    pub(crate) fn control(&mut self, now: Time, id: ConnectionId, bytes: usize) {
+    /// Control frames of the transport: a sign of life that costs what a frame of that kind does.
+    pub(crate) fn control(&mut self, now: Time, id: ConnectionId, kind: FrameKind, bytes: usize) {
         let Some(connection) = self.connections.get_mut(&id) else { return };
         connection.heard_at = now;
         if connection.stage() != Stage::Closing {
-            self.charge(now, id, FrameKind::Ping, bytes);
+            self.charge(now, id, kind, bytes);
         }
     }
 

@@ -6,7 +6,7 @@ use rejoin_core::hub::HubInput;
 use rejoin_core::scope::ScopeId;
 use rejoin_core::session::Latency;
 use rejoin_core::time::Time;
-use rejoin_core::wire::v1::{CloseCode, Ping, Position, Rung, client_frame};
+use rejoin_core::wire::v1::{CloseCode, Ping, Pong, Position, Rung, client_frame};
 
 use crate::desk::client::client;
 use crate::desk::{Desk, config};
@@ -335,7 +335,7 @@ fn deadlines_come_while_there_is_always_something_to_read() {
     desk.connect("ann");
     for number in 0..6_000 {
         desk.now = desk.now.after(Duration::from_millis(2));
-        desk.frame("bob", client_frame::Frame::Ping(Ping { nonce: number }));
+        desk.frame("bob", client_frame::Frame::Pong(Pong { nonce: number }));
         if number % 1_000 == 999 {
             desk.input(HubInput::Wake);
         }

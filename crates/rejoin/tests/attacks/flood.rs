@@ -96,8 +96,8 @@ async fn ping(player: &mut crate::player::Player, per_second: u32, most: Duratio
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_little_over_the_budget_is_delayed_and_ten_times_is_severed() {
-    // A ping costs 64 bytes: a hundred a second, twenty at once.
-    let house = House::start("[guard]\nbytes_per_second = 6400\nbytes_burst = 1280\n");
+    // A ping is a message: a hundred a second, twenty at once.
+    let house = House::start("[guard]\nmessages_per_second = 100\nmessages_burst = 20\n");
     let guest = async |host: [u8; 4]| {
         let mut guest = house.dial_from(host).await.expect("let in");
         assert_eq!(guest.try_hello(&json!({"login": {"anonymous": {}}})).await, "welcome");
@@ -108,7 +108,7 @@ async fn a_little_over_the_budget_is_delayed_and_ten_times_is_severed() {
     let went_well = ping(&mut eve, 110, little).await;
     assert!(went_well >= little, "closed after {went_well:?}");
     assert_eq!(house.figure(SEVERED), 0);
-    let throttled = "rejoin_guard_steps_total{step=\"throttle\",what=\"bytes\"}";
+    let throttled = "rejoin_guard_steps_total{step=\"throttle\",what=\"messages\"}";
     assert_eq!(house.figure(throttled), 1, "told once");
     let mut mal = guest([127, 0, 0, 3]).await;
     let went_well = ping(&mut mal, 1_000, much).await;

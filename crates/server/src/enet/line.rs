@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use rejoin_core::hub::FrameKind;
 use rejoin_wire::close;
 use rejoin_wire::v1::CloseCode;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, mpsc};
@@ -54,7 +55,8 @@ impl Source for LineSource {
     async fn next(&mut self) -> Heard {
         loop {
             if let Some(bytes) = self.waiting.take_control() {
-                return Heard::Control(bytes);
+                // Most of them acknowledge what they were sent.
+                return Heard::Control(FrameKind::Pong, bytes);
             }
             let heard = tokio::select! {
                 heard = self.incoming.recv() => heard.unwrap_or(Heard::Gone),
