@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use rejoin_core::hub::HubInput;
+use rejoin_core::id::ZoneId;
 use rejoin_core::scope::ScopeId;
 use rejoin_core::session::Latency;
 use rejoin_core::time::Time;
-use rejoin_core::wire::v1::{CloseCode, Ping, Pong, Position, Rung, client_frame};
+use rejoin_core::wire::v1::{CloseCode, Ping, Pong, Position, Rung, client_frame, server_frame};
 
 use crate::desk::client::client;
 use crate::desk::{Desk, config};
@@ -342,4 +343,34 @@ fn deadlines_come_while_there_is_always_something_to_read() {
     }
     assert_eq!(desk.closed("ann"), Some(CloseCode::HandshakeTimeout));
     desk.assert_plays("bob");
+}
+
+/// A client closes a connection on which anything but a challenge comes before the Welcome.
+#[test]
+fn who_waits_for_its_zone_hears_nothing_before_the_welcome() {
+    let mut desk = Desk::with_plaza(&["ann"]);
+    desk.cut("ann");
+    desk.asleep = Some(ZoneId::of("plaza", "p"));
+    assert_eq!(desk.try_resume("ann"), Err(CloseCode::Unspecified), "its zone has not answered");
+    desk.input(HubInput::StoreFull(true));
+    desk.input(HubInput::StoreFull(false));
+    // The zone does not wake, so the hub alone does.
+    for _ in 0..4 {
+        desk.now = desk.now.after(desk.config.heartbeat / 2);
+        desk.input(HubInput::Wake);
+    }
+    // Who sends too much is told so, but not yet.
+    for _ in 0..300 {
+        desk.say("ann", "flood");
+    }
+    let frames = &desk.client("ann").line().frames;
+    let kinds: Vec<_> = frames.iter().filter_map(|frame| frame.frame.as_ref()).collect();
+    let is_challenge =
+        |kind: &&server_frame::Frame| matches!(kind, server_frame::Frame::Challenge(_));
+    assert!(kinds.iter().all(is_challenge), "{kinds:?}");
+    desk.asleep = None;
+    desk.run();
+    let frames = desk.client("ann").line().frames.iter();
+    let mut kinds = frames.filter_map(|frame| frame.frame.as_ref()).skip_while(is_challenge);
+    assert!(matches!(kinds.next(), Some(server_frame::Frame::Welcome(_))));
 }

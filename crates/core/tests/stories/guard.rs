@@ -197,6 +197,19 @@ fn another_connection_is_no_new_budget() {
 }
 
 #[test]
+fn a_fresh_session_is_no_new_budget() {
+    let mut desk = Desk::with_plaza(&["ann"]);
+    for _ in 0..240 {
+        desk.say("ann", "flood");
+    }
+    let (before, first) = (steps(&desk).len(), desk.id("ann"));
+    desk.try_hello("ann", |client, nonce| client.login(true, nonce)).expect("let in");
+    assert_ne!(desk.id("ann"), first);
+    desk.join("ann", "plaza");
+    assert_eq!(steps(&desk)[before..], [(Step::Throttle, Offence::Messages)]);
+}
+
+#[test]
 fn wrong_tokens_are_rationed_by_address_and_the_owner_is_not_locked_out() {
     let quota = Quota { most: 20, within: Duration::from_secs(60) };
     let mut desk = desk(GuardConfig { address_failures: quota, ..GuardConfig::open() });
@@ -263,6 +276,23 @@ fn who_is_told_to_wait_does_not_lose_its_session_by_that() {
         let _ = desk.try_hello("ann", wrong_token);
     }
     assert!(desk.hub.session(desk.id("ann")).is_none_or(|session| session.ending.is_some()));
+}
+
+#[test]
+fn who_is_told_to_wait_again_and_again_is_held_one_hold_from_the_last_time() {
+    let mut desk = from_home(config());
+    desk.login("ann");
+    desk.cut("ann");
+    desk.input(HubInput::Waiting(usize::MAX));
+    for _ in 0..100 {
+        desk.wait(200);
+        assert_eq!(desk.try_resume("ann"), Err(CloseCode::NotReady));
+    }
+    let wait = u64::from(told_to_wait(&desk, "ann"));
+    let is_there = |desk: &Desk| desk.hub.session(desk.id("ann")).is_some();
+    assert!(is_there(&desk), "it was told to wait for 20 s; its hold is 5 s");
+    desk.wait(5_000 + wait + 1);
+    assert!(!is_there(&desk), "asking does not add up");
 }
 
 #[test]

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use rejoin_core::event::Event;
 use rejoin_core::exchange::Hold;
 use rejoin_core::hub::HubInput;
+use rejoin_core::scope::ScopeId;
 use rejoin_core::timeline::What;
 use rejoin_core::wire::v1::{CloseCode, Rung, server_frame};
 
@@ -123,4 +124,19 @@ fn what_the_transport_knows_is_the_cause_that_is_told() {
     let code = CloseCode::Unspecified;
     assert!(desk.events.contains(&Event::PlayerDropped { session: ann, code }));
     desk.assert_plays("bob");
+}
+
+#[test]
+fn who_gave_way_before_a_shutdown_is_told_that_and_not_the_shutdown() {
+    let mut desk = Desk::with_plaza(&["ann"]);
+    let first = desk.client("ann").connection();
+    desk.store.hold(|scope| matches!(scope, ScopeId::Session(_)));
+    assert_eq!(desk.try_resume("ann"), Err(CloseCode::Unspecified), "its commit is under way");
+    desk.input(HubInput::Shutdown);
+    desk.store.release();
+    desk.run();
+    assert_eq!(desk.verdict("ann", first).err(), None, "it was let in once");
+    let told = desk.client("ann").lines.iter().find(|line| line.id == first);
+    assert_eq!(told.and_then(|line| line.closed), Some(CloseCode::TakenOver));
+    assert_eq!(desk.closed("ann"), Some(CloseCode::ShuttingDown));
 }

@@ -1,7 +1,9 @@
 //! What members hear: broadcasts, private words, latest values, replays, resyncs, transfers.
 
 use rejoin_core::scope::ScopeId;
-use rejoin_core::wire::v1::{Down, Loose, Rung, RungReason, client_frame, down, server_frame};
+use rejoin_core::wire::v1::{
+    CloseCode, Down, Loose, Rung, RungReason, client_frame, down, server_frame,
+};
 
 use crate::desk::client::message;
 use crate::desk::{Desk, config};
@@ -489,4 +491,78 @@ fn a_cleared_key_that_made_room_before_its_commit_stays_cleared_over_a_crash() {
     });
     // For the fifth key there was no room before that.
     assert_eq!(joined.expect("she is in"), ["b", "c", "d"]);
+}
+
+/// What was sent to a slow member before it had to leave, and what was not kept of the rest.
+#[test]
+fn who_is_parted_past_a_hole_is_dropped_and_returns_to_the_whole_state() {
+    let mut desk = Desk::plain();
+    for name in ["ann", "bob"] {
+        desk.login(name);
+        desk.join(name, "tiny");
+    }
+    desk.hush();
+    desk.mute("bob");
+    for _ in 0..12 {
+        desk.say("ann", "many 4");
+    }
+    desk.say("ann", &format!("part {}", desk.id("bob")));
+    let heard = desk.take("bob");
+    assert_eq!(desk.closed("bob"), Some(CloseCode::TooSlow), "{heard:?}");
+    assert!(!heard.iter().any(|said| said.starts_with("out")), "{heard:?}");
+    let welcome = desk.resume("bob");
+    assert_eq!((welcome.rung(), welcome.reason()), (Rung::Resynced, RungReason::Overrun));
+}
+
+/// `on_reconnect` says something itself, which may push what the returning member still needs out of
+/// the ring: the answer is decided after that.
+#[test]
+fn a_return_is_not_replayed_over_a_hole_that_it_made_itself() {
+    let mut rungs = Vec::new();
+    for missed in 3..10 {
+        let mut desk = Desk::plain();
+        for name in ["ann", "bob"] {
+            desk.login(name);
+            desk.join(name, "tiny");
+        }
+        desk.hush();
+        desk.cut("bob");
+        desk.say("ann", &format!("many {missed}"));
+        desk.mute("bob");
+        let welcome = desk.resume("bob");
+        desk.client_mut("bob").is_obliging = true;
+        let (leg, seq) = (desk.client("bob").leg, desk.client("bob").seq);
+        desk.ack("bob", leg, seq);
+        let heard = desk.take("bob");
+        let words = heard.iter().filter(|said| said.starts_with('m')).count();
+        if welcome.rung() == Rung::Replayed {
+            assert_eq!(words, missed, "{heard:?}");
+        } else {
+            assert!(heard.iter().any(|said| said.starts_with("resync Overrun")), "{heard:?}");
+        }
+        rungs.push(welcome.rung());
+        desk.assert_plays("bob");
+    }
+    assert!(rungs.contains(&Rung::Replayed) && rungs.contains(&Rung::Resynced), "{rungs:?}");
+}
+
+/// A broadcast writes no row of any member: after a crash the zone knows by its own last number how far
+/// its members are.
+#[test]
+fn after_a_crash_members_go_on_from_broadcasts_that_they_have_heard() {
+    let mut desk = Desk::with_plaza(&["ann", "bob"]);
+    for _ in 0..3 {
+        desk.say("ann", "say x");
+    }
+    assert_eq!(desk.take("bob"), ["x", "x", "x"]);
+    desk.crash();
+    desk.restart();
+    for name in ["bob", "ann"] {
+        let welcome = desk.resume(name);
+        let told = (welcome.rung(), welcome.reason());
+        assert_eq!(told, (Rung::Replayed, RungReason::Complete), "{name}");
+    }
+    desk.hush();
+    desk.say("ann", "say y");
+    assert_eq!(desk.take("bob"), ["y"]);
 }
