@@ -69,10 +69,16 @@ impl Beat {
         self.until.compare_exchange(begun.0, IDLE, Ordering::AcqRel, Ordering::Acquire).is_ok()
     }
 
-    /// Gives the thread up if what runs on it is over its budget.
-    pub(super) fn write_off(&self, now: Time) -> Option<TakenOver> {
+    /// The instant at which what runs now is stuck: it tells one callback from the next.
+    pub(super) fn until(&self) -> u64 {
+        self.until.load(Ordering::Acquire)
+    }
+
+    /// Gives the thread up if what runs on it is over its budget, and over the time that it was kept
+    /// back beside.
+    pub(super) fn write_off(&self, now: Time, kept_back: Duration) -> Option<TakenOver> {
         let until = self.until.load(Ordering::Acquire);
-        if until == IDLE || until >= FOR_EVER || until > now.0 {
+        if until == IDLE || until >= FOR_EVER || Time(until).after(kept_back) > now {
             return None;
         }
         let session = SessionId(self.session.load(Ordering::Relaxed));

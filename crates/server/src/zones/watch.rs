@@ -18,6 +18,31 @@ use super::{Hung, Surroundings, ToThread, ZoneDoors};
 
 /// How often it looks.
 const EVERY: Duration = Duration::from_millis(25);
+/// A look that comes this late was kept back with the whole process: it was suspended, or got no
+/// processor. Game code could not run either.
+const STALLED: Duration = Duration::from_millis(100);
+
+/// How long what runs on a thread was kept back with the watchdog itself.
+#[derive(Clone, Copy, Default)]
+struct Excuse {
+    /// Which callback: the end of its budget.
+    until: u64,
+    kept_back: Duration,
+}
+
+impl Excuse {
+    /// The watchdog's sleep was over this late, and this runs now. Given is how much of the time that has
+    /// passed does not count.
+    fn look(&mut self, until: u64, late: Duration) -> Duration {
+        if self.until != until {
+            *self = Self { until, kept_back: Duration::ZERO };
+        }
+        if late >= STALLED {
+            self.kept_back += late;
+        }
+        self.kept_back
+    }
+}
 
 /// A thread and what it shows.
 struct Lane {
@@ -96,18 +121,24 @@ impl Watch {
 
     /// Looks after the threads until all have ended.
     pub(super) fn run(self) {
+        let mut excuses = Vec::new();
         while !self.lanes.is_over() {
+            let since = Instant::now();
             std::thread::sleep(EVERY);
+            let late = since.elapsed().saturating_sub(EVERY);
             let count = self.lanes.lock().len();
-            for index in 0..count {
-                self.look(index);
+            excuses.resize(count, Excuse::default());
+            for (index, excuse) in excuses.iter_mut().enumerate() {
+                self.look(index, excuse, late);
             }
         }
     }
 
-    fn look(&self, index: usize) {
+    fn look(&self, index: usize, excuse: &mut Excuse, late: Duration) {
         let beat = self.lanes.lock()[index].beat.clone();
-        let Some((mut crew, culprit)) = beat.write_off(self.around.clock.now()) else { return };
+        let kept_back = excuse.look(beat.until(), late);
+        let now = self.around.clock.now();
+        let Some((mut crew, culprit)) = beat.write_off(now, kept_back) else { return };
         let Some(stuck) = crew.running.take() else { return };
         crew.calls.ring();
         drop(crew.remove(stuck.zone));
@@ -163,5 +194,24 @@ impl Watch {
     fn tell_hub(&self, zone: ZoneId, owner: OwnerEpoch, message: ToHub) {
         // An error means that the hub has ended.
         let _ = self.around.hub.blocking_send(HubInput::FromZone(zone, owner, message));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn ms(ms: u64) -> Duration {
+        Duration::from_millis(ms)
+    }
+
+    #[test]
+    fn a_callback_is_not_charged_for_a_process_that_stood_still() {
+        let mut excuse = Excuse::default();
+        assert_eq!(excuse.look(5_000, ms(3)), ms(0), "a busy machine is late by a little");
+        assert_eq!(excuse.look(5_000, ms(60_000)), ms(60_000));
+        assert_eq!(excuse.look(5_000, ms(200)), ms(60_200));
+        assert_eq!(excuse.look(5_000, ms(0)), ms(60_200), "for as long as it runs");
+        assert_eq!(excuse.look(9_000, ms(0)), ms(0), "the next one has its own time");
     }
 }
