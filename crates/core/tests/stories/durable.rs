@@ -260,13 +260,7 @@ fn a_crash_within_a_part_leaves_one_place() {
 }
 
 fn hard_in() -> Desk {
-    let mut desk = Desk::plain();
-    for name in ["ann", "bob"] {
-        desk.login(name);
-        desk.join(name, "hard");
-    }
-    desk.hush();
-    desk
+    Desk::with_members("hard", &["ann", "bob"])
 }
 
 #[test]

@@ -384,12 +384,7 @@ fn a_clean_leave_ends_the_session_in_and_out_of_zones() {
 
 #[test]
 fn a_hard_disconnect_parts_at_once_and_the_session_lives_on() {
-    let mut desk = Desk::plain();
-    for name in ["ann", "bob"] {
-        desk.login(name);
-        desk.join(name, "hard");
-    }
-    desk.hush();
+    let mut desk = Desk::with_members("hard", &["ann", "bob"]);
     let ann = desk.id("ann");
     desk.cut("ann");
     assert_eq!(desk.members("hard"), 1);

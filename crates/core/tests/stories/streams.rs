@@ -124,12 +124,7 @@ fn who_comes_in_gets_all_latest_values_and_no_cleared_one() {
 // Row of §6: "unbounded growth by a hostile client (..., records, queues)".
 #[test]
 fn a_flood_of_latest_keys_is_bounded_and_old_keys_go_on() {
-    let mut desk = Desk::plain();
-    for name in ["ann", "bob"] {
-        desk.login(name);
-        desk.join(name, "tiny");
-    }
-    desk.hush();
+    let mut desk = Desk::with_members("tiny", &["ann", "bob"]);
     for key in 0..50 {
         desk.say("ann", &format!("latest k{key} v"));
     }
@@ -144,12 +139,7 @@ fn a_flood_of_latest_keys_is_bounded_and_old_keys_go_on() {
 
 #[test]
 fn a_live_member_that_reads_too_little_is_resynced_in_place() {
-    let mut desk = Desk::plain();
-    for name in ["ann", "bob"] {
-        desk.login(name);
-        desk.join(name, "tiny");
-    }
-    desk.hush();
+    let mut desk = Desk::with_members("tiny", &["ann", "bob"]);
     desk.mute("bob");
     for _ in 0..6 {
         desk.say("ann", "many 4");
@@ -172,12 +162,7 @@ fn a_live_member_that_reads_too_little_is_resynced_in_place() {
 
 #[test]
 fn nothing_is_said_past_a_hole_before_the_whole_state() {
-    let mut desk = Desk::plain();
-    for name in ["ann", "bob"] {
-        desk.login(name);
-        desk.join(name, "tiny");
-    }
-    desk.hush();
+    let mut desk = Desk::with_members("tiny", &["ann", "bob"]);
     desk.mute("bob");
     for _ in 0..6 {
         desk.say("ann", "many 4");
@@ -197,12 +182,7 @@ fn nothing_is_said_past_a_hole_before_the_whole_state() {
 
 #[test]
 fn who_missed_more_than_is_kept_gets_the_whole_state() {
-    let mut desk = Desk::plain();
-    for name in ["ann", "bob"] {
-        desk.login(name);
-        desk.join(name, "tiny");
-    }
-    desk.hush();
+    let mut desk = Desk::with_members("tiny", &["ann", "bob"]);
     desk.cut("bob");
     for _ in 0..3 {
         desk.say("ann", "many 4");
@@ -218,12 +198,7 @@ fn who_missed_more_than_is_kept_gets_the_whole_state() {
 
 #[test]
 fn a_private_outbox_is_bounded_by_its_own_reader() {
-    let mut desk = Desk::plain();
-    for name in ["ann", "bob"] {
-        desk.login(name);
-        desk.join(name, "tiny");
-    }
-    desk.hush();
+    let mut desk = Desk::with_members("tiny", &["ann", "bob"]);
     desk.mute("ann");
     desk.say("ann", "alone 20");
     let heard = desk.take("ann");
@@ -496,12 +471,7 @@ fn a_cleared_key_that_made_room_before_its_commit_stays_cleared_over_a_crash() {
 /// What was sent to a slow member before it had to leave, and what was not kept of the rest.
 #[test]
 fn who_is_parted_past_a_hole_is_dropped_and_returns_to_the_whole_state() {
-    let mut desk = Desk::plain();
-    for name in ["ann", "bob"] {
-        desk.login(name);
-        desk.join(name, "tiny");
-    }
-    desk.hush();
+    let mut desk = Desk::with_members("tiny", &["ann", "bob"]);
     desk.mute("bob");
     for _ in 0..12 {
         desk.say("ann", "many 4");
@@ -520,12 +490,7 @@ fn who_is_parted_past_a_hole_is_dropped_and_returns_to_the_whole_state() {
 fn a_return_is_not_replayed_over_a_hole_that_it_made_itself() {
     let mut rungs = Vec::new();
     for missed in 3..10 {
-        let mut desk = Desk::plain();
-        for name in ["ann", "bob"] {
-            desk.login(name);
-            desk.join(name, "tiny");
-        }
-        desk.hush();
+        let mut desk = Desk::with_members("tiny", &["ann", "bob"]);
         desk.cut("bob");
         desk.say("ann", &format!("many {missed}"));
         desk.mute("bob");

@@ -55,10 +55,15 @@ impl Desk {
 
     /// A desk with these clients in `plaza/p`, all of them caught up.
     pub fn with_plaza(names: &[&'static str]) -> Self {
+        Self::with_members("plaza", names)
+    }
+
+    /// The same in another kind of zone.
+    pub fn with_members(kind: &str, names: &[&'static str]) -> Self {
         let mut desk = Self::plain();
         for name in names {
             desk.login(name);
-            desk.join(name, "plaza");
+            desk.join(name, kind);
         }
         desk.hush();
         desk
