@@ -54,9 +54,12 @@ impl Gate {
         self.door().request(now, origin_of(address))
     }
 
-    /// Charges an address for the length of an answer.
+    /// Charges an address for the length of an answer. Most are short and cost nothing more.
     pub(crate) fn answered(&self, address: IpAddr, bytes: u64) {
-        self.door().answered(self.clock.now(), origin_of(address), bytes);
+        let more = Door::requests_for(bytes);
+        if more > 0 {
+            self.door().charge_requests(self.clock.now(), origin_of(address), more);
+        }
     }
 
     pub(crate) fn bar(&self, origin: Origin, wait: Duration) {

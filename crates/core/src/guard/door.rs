@@ -141,15 +141,14 @@ impl Door {
         Ok(())
     }
 
-    /// A request is answered with so many bytes: a long answer costs what several short ones do.
-    pub fn answered(&mut self, now: Time, origin: Origin, bytes: u64) {
-        let more = u32::try_from(bytes / REQUEST_BYTES).unwrap_or(u32::MAX);
-        if more > 0 {
-            self.charge_requests(now, origin, more);
-        }
+    /// How many requests an answer of so many bytes costs beside its own.
+    #[must_use]
+    pub fn requests_for(bytes: u64) -> u32 {
+        u32::try_from(bytes / REQUEST_BYTES).unwrap_or(u32::MAX)
     }
 
-    fn charge_requests(&mut self, now: Time, origin: Origin, count: u32) {
+    /// Charges an address for so many requests, whether it may have them or not.
+    pub fn charge_requests(&mut self, now: Time, origin: Origin, count: u32) {
         for (network, times) in origin.networks() {
             let rate = self.config.address_requests.times(times);
             let (step, _) = self.addresses.record(now, network);

@@ -121,11 +121,12 @@ impl Watch {
 
     /// Looks after the threads until all have ended.
     pub(super) fn run(self) {
-        let mut excuses = Vec::new();
+        let (mut excuses, mut looked_at) = (Vec::new(), Instant::now());
         while !self.lanes.is_over() {
-            let since = Instant::now();
             std::thread::sleep(EVERY);
-            let late = since.elapsed().saturating_sub(EVERY);
+            // From look to look: it may stand still anywhere between them.
+            let late = looked_at.elapsed().saturating_sub(EVERY);
+            looked_at = Instant::now();
             let count = self.lanes.lock().len();
             excuses.resize(count, Excuse::default());
             for (index, excuse) in excuses.iter_mut().enumerate() {
