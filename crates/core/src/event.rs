@@ -170,6 +170,8 @@ pub enum Offence {
     Logins,
     /// More resumes than a session may ask for.
     Resumes,
+    /// More Joins that open a zone than an address may send.
+    Opens,
     /// Too many logins and resumes of an address that proved wrong.
     Failures,
     /// Too many connections of an address that broke the rules.
@@ -178,7 +180,7 @@ pub enum Offence {
 
 impl Offence {
     /// All of them.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 20] = [
         Self::Messages,
         Self::Bytes,
         Self::Flooded,
@@ -196,6 +198,7 @@ impl Offence {
         Self::Requests,
         Self::Logins,
         Self::Resumes,
+        Self::Opens,
         Self::Failures,
         Self::Violations,
     ];
@@ -238,6 +241,7 @@ impl Offence {
             Self::Requests => "requests",
             Self::Logins => "logins",
             Self::Resumes => "resumes",
+            Self::Opens => "opens",
             Self::Failures => "failures",
             Self::Violations => "violations",
         }

@@ -83,6 +83,8 @@ pub struct GuardConfig {
     pub address_messages: Rate,
     /// Bytes of all connections of one address.
     pub address_bytes: Rate,
+    /// Zones that Joins of one address ask to have opened; a Join beyond that is refused.
+    pub address_opens: Quota,
     /// Open zones that the Joins of one address have opened; a Join that would open more is refused.
     pub address_zones_max: usize,
     /// Addresses that are told apart; beyond, strangers share what one address has.
@@ -104,6 +106,7 @@ impl Default for GuardConfig {
             address_violations: Quota { most: 20, within: Duration::from_millis(60_000) },
             address_messages: Rate { per_second: 12_000, burst: 24_000 },
             address_bytes: Rate { per_second: 8 << 20, burst: 32 << 20 },
+            address_opens: Quota { most: 300, within: Duration::from_millis(30_000) },
             address_zones_max: 256,
             addresses_max: 65_536,
         }
@@ -130,6 +133,7 @@ impl GuardConfig {
             address_violations: never,
             address_messages: free,
             address_bytes: free,
+            address_opens: never,
             address_zones_max: usize::MAX,
             addresses_max: 65_536,
         }

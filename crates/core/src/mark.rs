@@ -172,6 +172,8 @@ marks! {
     ResumesRationed,
     /// An address asked for more logins than it may.
     LoginsRationed,
+    /// An address asked for more zones to be opened than it may.
+    OpensRationed,
     /// An address had failed too often to log in.
     FailuresRationed,
     /// An address had broken the rules too often and was shut out.

@@ -218,6 +218,7 @@ fn guard(rng: &mut Rng) -> GuardConfig {
         address_violations: Quota { most: rng.range(2, 4) as u32, within: ms(rng, 500, 3_000) },
         address_connects: Rate { per_second: 10, burst: 20 },
         addresses_max: rng.range(1, 8) as usize,
+        address_opens: Quota { most: rng.range(2, 6) as u32, within: ms(rng, 500, 3_000) },
         ..GuardConfig::default()
     }
 }

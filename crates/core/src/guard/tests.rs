@@ -19,6 +19,7 @@ fn the_defaults_of_the_guard_are_those_that_are_written_down() {
         address_violations,
         address_messages,
         address_bytes,
+        address_opens,
         address_zones_max,
         addresses_max,
     } = GuardConfig::default();
@@ -44,6 +45,7 @@ fn the_defaults_of_the_guard_are_those_that_are_written_down() {
     quota("address_mints", address_mints);
     quota("address_failures", address_failures);
     quota("address_violations", address_violations);
+    quota("address_opens", address_opens);
     rows.push(("address_zones_max".to_owned(), address_zones_max.to_string()));
     rows.push(("addresses_max".to_owned(), addresses_max.to_string()));
     let code: Vec<String> =

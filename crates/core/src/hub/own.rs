@@ -15,7 +15,7 @@ use super::connection::{PendingAttach, Phase, Speaker};
 use super::table::Opener;
 use crate::event::EndCause;
 use crate::exchange::{Link, ZoneName};
-use crate::id::{CallId, Leg, SessionId};
+use crate::id::{CallId, Leg, SessionId, ZoneId};
 use crate::mark::{Mark, hit};
 use crate::outbox::{Kept, Stretch};
 use crate::session::{Place, Window};
@@ -51,7 +51,7 @@ impl Hub {
         session.window.consume(bytes);
         self.touch(id);
         let refusal = match up.body {
-            Some(up::Body::Join(join)) => self.join(id, up.seq, join),
+            Some(up::Body::Join(join)) => self.join(now, id, up.seq, join),
             Some(up::Body::Bye(_)) => {
                 hit(Mark::Left);
                 self.end(now, id, EndCause::Left);
@@ -72,11 +72,16 @@ impl Hub {
         self.tell_applied(id, bytes);
     }
 
-    fn join(&mut self, id: SessionId, to: u64, join: Join) -> Option<RefusalCode> {
+    fn join(&mut self, now: Time, id: SessionId, to: u64, join: Join) -> Option<RefusalCode> {
         let name = ZoneName { kind: join.kind, name: join.name };
         let client = self.opener(id);
         let is_seated = !join.ticket.is_empty();
-        let zone = match self.find_zone(&name, join.create && !is_seated, client) {
+        let may_open = join.create && !is_seated;
+        let is_there = self.zones.contains_key(&ZoneId::of(&name.kind, &name.name));
+        if may_open && !is_there && self.opens_too_often(now, id) {
+            return Some(RefusalCode::CreateDenied);
+        }
+        let zone = match self.find_zone(&name, may_open, client) {
             Ok(zone) => zone,
             Err(code) => {
                 hit(Mark::UnknownZone);

@@ -36,6 +36,7 @@ pub(crate) struct Conduct {
     failures: Budget,
     violations: Budget,
     pub(super) mints: Budget,
+    opens: Budget,
     messages: Budget,
     bytes: Budget,
     /// From when until when nobody is let in from there. Remembered for as long as the violations
@@ -59,7 +60,7 @@ impl Conduct {
 
 impl Rest for Conduct {
     fn is_at_rest(&self, now: Time) -> bool {
-        let budgets = [self.logins, self.failures, self.violations, self.mints];
+        let budgets = [self.logins, self.failures, self.violations, self.mints, self.opens];
         let streams = [self.messages, self.bytes];
         budgets.iter().chain(&streams).all(|budget| budget.is_full(now))
     }
@@ -284,6 +285,18 @@ impl Hub {
             budget(conduct).count(now, quota.times(times));
         }
         None
+    }
+
+    /// Whether the address of a session has asked for too many zones to be opened, this one included.
+    pub(crate) fn opens_too_often(&mut self, now: Time, id: SessionId) -> bool {
+        let quota = self.config.guard.address_opens;
+        let Some(link) = self.link_of(id) else { return false };
+        let wait = self.spend_quota(now, link.connection, quota, |conduct| &mut conduct.opens);
+        if wait.is_some() {
+            hit(Mark::OpensRationed);
+            self.tell_step(link.connection, Some(id), Offence::Opens);
+        }
+        wait.is_some()
     }
 
     /// An address has had its share of new guests.

@@ -1,5 +1,8 @@
 //! Zones that clients open: one that nobody got into does not stay, and no address opens them all.
 
+use std::time::Duration;
+
+use rejoin_core::budget::Quota;
 use rejoin_core::guard::Origin;
 use rejoin_core::hub::Command;
 use rejoin_core::id::ZoneId;
@@ -102,4 +105,36 @@ fn one_address_cannot_open_all_zones_there_may_be() {
     desk.say("bea", "end");
     desk.join_with("bea", "plaza", "z5", "");
     desk.assert_plays("bea");
+}
+
+#[test]
+fn one_address_opens_so_many_zones_in_a_while() {
+    let mut config = config();
+    config.guard.address_opens = Quota { most: 3, within: Duration::from_secs(30) };
+    let mut desk = Desk::new(config);
+    desk.origin = Some(Origin::v4(1));
+    for name in ["ann", "bea"] {
+        desk.login(name);
+    }
+    // Rooms that are refused or have ended count as well: it is opening them that costs.
+    desk.up("ann", join("plaza", "z0", "deny"));
+    desk.up("ann", join("plaza", "z1", "deny"));
+    desk.join_with("bea", "plaza", "z2", "");
+    desk.take("ann");
+    desk.up("ann", join("plaza", "z3", ""));
+    assert!(desk.take("ann").contains(&"refused 3 CreateDenied".to_owned()));
+    assert!(!desk.zones.contains_key(&zone("z3")));
+    // A zone that is there is not opened, and another address is not concerned.
+    desk.join_with("ann", "plaza", "z2", "");
+    desk.assert_plays("ann");
+    desk.origin = Some(Origin::v4(2));
+    desk.login("eve");
+    desk.join_with("eve", "plaza", "z4", "");
+    desk.assert_plays("eve");
+    // The quota comes back evenly.
+    desk.wait(10_001);
+    desk.origin = Some(Origin::v4(1));
+    desk.login("fay");
+    desk.join_with("fay", "plaza", "z5", "");
+    desk.assert_plays("fay");
 }

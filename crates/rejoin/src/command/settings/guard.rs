@@ -56,6 +56,8 @@ pub(super) struct GuardFile {
     address_failures_within_ms: Option<u64>,
     address_violations_max: Option<u32>,
     address_violations_within_ms: Option<u64>,
+    address_opens_max: Option<u32>,
+    address_opens_within_ms: Option<u64>,
     address_zones_max: Option<usize>,
     addresses_max: Option<usize>,
 }
@@ -149,6 +151,11 @@ impl GuardFile {
                 self.address_violations_within_ms,
                 guard.address_violations,
             ),
+            address_opens: quota(
+                self.address_opens_max,
+                self.address_opens_within_ms,
+                guard.address_opens,
+            ),
             address_zones_max: self.address_zones_max.unwrap_or(guard.address_zones_max),
             addresses_max: self.addresses_max.unwrap_or(guard.addresses_max),
         }
@@ -226,6 +233,7 @@ impl GuardSettings {
             ("address_mints", guard.address_mints),
             ("address_failures", guard.address_failures),
             ("address_violations", guard.address_violations),
+            ("address_opens", guard.address_opens),
         ] {
             rows.push((format!("{name}_max"), quota.most.into()));
             rows.push((format!("{name}_within_ms"), quota.within.as_millis()));
