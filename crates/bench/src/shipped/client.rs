@@ -206,8 +206,10 @@ impl Client {
     async fn note(&mut self, frame: &v1::server_frame::Frame) -> Result<()> {
         let v1::server_frame::Frame::Down(down) = frame else { return Ok(()) };
         self.seq = down.seq;
-        if let Some(v1::down::Body::Joined(joined)) = &down.body {
-            self.leg = joined.leg;
+        match &down.body {
+            Some(v1::down::Body::Joined(joined)) => self.leg = joined.leg,
+            Some(v1::down::Body::Refused(refused)) if refused.leg != 0 => self.leg = refused.leg,
+            _ => {}
         }
         self.unacked += 1;
         if self.acknowledges && self.unacked >= 16 {
