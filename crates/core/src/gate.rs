@@ -6,14 +6,16 @@
 //! batches larger instead of more. Effects leave in the order in which they were handed in, also those
 //! that come with no change: they wait behind what is under way.
 //!
-//! The gate never builds rows and never drops an effect. How many inputs may wait is its owner's
-//! decision: [`Gate::waiting`] counts them.
+//! The gate never builds rows, and drops an effect only when its owner [abandons](Gate::abandon) what
+//! waits. How much may wait is its owner's decision: [`Gate::waiting`] counts inputs, [`Gate::held`]
+//! effects.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use bytes::Bytes;
 
 use crate::id::{OwnerEpoch, Revision};
+use crate::planted::{Bug, is_armed};
 use crate::scope::{Batch, Change, Opened, ScopeId};
 
 #[cfg(test)]
@@ -23,6 +25,9 @@ mod tests;
 pub trait Gated {
     /// The effect that submits a batch. It waits for nothing.
     fn submit(batch: Batch) -> Self;
+
+    /// Whether its buffers stay while nothing waits: for scopes that are seldom at rest.
+    const KEEPS_BUFFERS: bool = false;
 
     /// Whether effects leave before they are durable. Only a planted bug says so.
     #[must_use]
@@ -39,6 +44,8 @@ pub struct Gate<E> {
     /// The last revision that was submitted.
     revision: Revision,
     is_closed: bool,
+    /// Effects leave when their input ends: the scope is kept, but what it lets others see is not.
+    is_passing: bool,
     /// None while nothing waits: there are many scopes, and most of them rest.
     flow: Option<Box<Flow<E>>>,
 }
@@ -50,26 +57,23 @@ struct Flow<E> {
     input: Vec<E>,
     /// The present input has changed the scope.
     has_changed: bool,
+    /// What waits for the batch at the store, and behind it what waits for the next one.
+    held: VecDeque<E>,
     /// What waits for the batch at the store.
-    under_way: Option<Waiting<E>>,
+    under_way: Option<Waiting>,
     /// What waits for the batch after that one, whose changes are in no batch yet.
-    next: Option<Waiting<E>>,
+    next: Option<Waiting>,
     /// Rows for that batch, where the owner hands them in with each input; the last value counts.
     rows: BTreeMap<Bytes, Option<Bytes>>,
     /// What may leave.
     ready: VecDeque<E>,
 }
 
-#[derive(Debug)]
-struct Waiting<E> {
+/// How much waits for one batch.
+#[derive(Clone, Copy, Default, Debug)]
+struct Waiting {
     inputs: usize,
-    effects: Vec<E>,
-}
-
-impl<E> Default for Waiting<E> {
-    fn default() -> Self {
-        Self { inputs: 0, effects: Vec::new() }
-    }
+    effects: usize,
 }
 
 impl<E> Default for Flow<E> {
@@ -77,6 +81,7 @@ impl<E> Default for Flow<E> {
         Self {
             input: Vec::new(),
             has_changed: false,
+            held: VecDeque::new(),
             under_way: None,
             next: None,
             rows: BTreeMap::new(),
@@ -96,7 +101,13 @@ impl<E: Gated> Gate<E> {
     #[must_use]
     pub fn opened(scope: ScopeId, opened: &Opened) -> Self {
         let Opened { owner, revision, .. } = *opened;
-        Self { scope, owner, revision, is_closed: false, flow: None }
+        Self { scope, owner, revision, is_closed: false, is_passing: false, flow: None }
+    }
+
+    /// The same for a scope that is kept now and then: effects wait for nothing but the end of their input.
+    #[must_use]
+    pub fn passing(scope: ScopeId, opened: &Opened) -> Self {
+        Self { is_passing: true, ..Self::opened(scope, opened) }
     }
 
     /// Lets this out once all changes so far, those of the present input included, are durable.
@@ -139,12 +150,11 @@ impl<E: Gated> Gate<E> {
     /// differ and calls [`submit`](Self::submit).
     pub fn end_input(&mut self) {
         let Some(flow) = self.flow.as_mut() else { return };
-        let mut effects = std::mem::take(&mut flow.input);
-        if E::leaves_early() {
-            flow.ready.extend(effects.drain(..));
-        }
         let has_changed = std::mem::take(&mut flow.has_changed);
-        if !has_changed && effects.is_empty() {
+        if self.is_passing || E::leaves_early() {
+            flow.ready.extend(flow.input.drain(..));
+        }
+        if !has_changed && flow.input.is_empty() {
             return;
         }
         let waiting = if has_changed || flow.next.is_some() {
@@ -152,16 +162,30 @@ impl<E: Gated> Gate<E> {
         } else if let Some(under_way) = flow.under_way.as_mut() {
             under_way
         } else {
-            return flow.ready.extend(effects);
+            return flow.ready.extend(flow.input.drain(..));
         };
         waiting.inputs += 1;
-        waiting.effects.append(&mut effects);
+        waiting.effects += flow.input.len();
+        flow.held.extend(flow.input.drain(..));
     }
 
     /// Whether changes wait for a batch, and none is at the store.
     #[must_use]
     pub fn is_due(&self) -> bool {
-        self.flow.as_ref().is_some_and(|flow| flow.next.is_some() && flow.under_way.is_none())
+        let may_submit = !self.is_under_way() || is_armed(Bug::TwoBatches);
+        may_submit && self.flow.as_ref().is_some_and(|flow| flow.next.is_some())
+    }
+
+    /// Whether a batch is at the store.
+    #[must_use]
+    pub fn is_under_way(&self) -> bool {
+        self.flow.as_ref().is_some_and(|flow| flow.under_way.is_some())
+    }
+
+    /// The owner of the scope, and the revision of the last batch.
+    #[must_use]
+    pub fn standing(&self) -> (OwnerEpoch, Revision) {
+        (self.owner, self.revision)
     }
 
     /// Submits everything that differs from the store. Only when it [is due](Self::is_due).
@@ -191,7 +215,10 @@ impl<E: Gated> Gate<E> {
         let is_under_way = revision == self.revision;
         let Some(flow) = self.flow.as_mut().filter(|_| is_under_way) else { return };
         let Some(waiting) = flow.under_way.take() else { return };
-        flow.ready.extend(waiting.effects);
+        flow.ready.extend(flow.held.drain(..waiting.effects));
+        if let Some(next) = flow.next.as_mut().filter(|_| is_armed(Bug::NextReleased)) {
+            flow.ready.extend(flow.held.drain(..std::mem::take(&mut next.effects)));
+        }
         self.submit_rows();
     }
 
@@ -199,10 +226,18 @@ impl<E: Gated> Gate<E> {
     pub fn next_effect(&mut self) -> Option<E> {
         let flow = self.flow.as_mut()?;
         let next = flow.ready.pop_front();
-        if flow.is_at_rest() {
+        if !E::KEEPS_BUFFERS && flow.is_at_rest() {
             self.flow = None;
         }
         next
+    }
+
+    /// Drops every effect that may not leave yet: none of them ever will.
+    pub fn abandon(&mut self) {
+        let Some(flow) = self.flow.as_mut() else { return };
+        flow.input.clear();
+        flow.held.clear();
+        (flow.under_way, flow.next) = (None, None);
     }
 
     /// Whether an effect may leave now.
@@ -216,6 +251,12 @@ impl<E: Gated> Gate<E> {
     pub fn waiting(&self) -> usize {
         let Some(flow) = &self.flow else { return 0 };
         [&flow.under_way, &flow.next].into_iter().flatten().map(|waiting| waiting.inputs).sum()
+    }
+
+    /// Effects that wait for the store.
+    #[must_use]
+    pub fn held(&self) -> usize {
+        self.flow.as_ref().map_or(0, |flow| flow.held.len())
     }
 
     /// Whether all changes so far are durable.

@@ -16,6 +16,7 @@ mod hello;
 mod native;
 mod own;
 mod place;
+mod player_gate;
 mod players;
 mod ration;
 mod recover;

@@ -41,6 +41,10 @@ pub enum Bug {
     AckBlamed,
     /// A zone is told to forget a leaver before the session has committed what it takes over.
     ForgottenBeforeKept,
+    /// A gate submits a batch while another one of its scope is at the store.
+    TwoBatches,
+    /// A commit lets out what waits for the next one, too.
+    NextReleased,
     /// A store takes a batch of a former owner.
     LateBatchTaken,
     /// A driver takes a commit of unknown outcome for one that is committed.

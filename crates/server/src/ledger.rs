@@ -52,9 +52,8 @@ const PROGRESS_EVERY: Duration = Duration::from_secs(1);
 
 /// Where entries are put. The channel has no bound of its own, on purpose: the store's thread sends to
 /// those who send to it, so a bound that made them wait could make all wait for each other. What can be
-/// in it is bounded by what there is: one batch for each session, account and part of the directory
-/// (their gates), two for each zone (`cuts_in_flight_max`), one of the hub; for a player one for each
-/// login and each operator's command that waits for it; and an opening or a drop for each zone.
+/// in it is bounded by what there is: one batch for each session, player, account, zone and part of the
+/// directory (their gates), one of the hub, and an opening or a drop for each zone.
 pub(crate) type LedgerDoor = Sender<Entry>;
 
 /// Zones that were opened at the start, to learn their names: each waits here for the hub's word to

@@ -2,6 +2,7 @@
 //! what is never written.
 
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -28,7 +29,8 @@ impl Zone for Counter {
     type In = Bytes;
     type Out = Bytes;
 
-    fn on_message(&mut self, ctx: &mut Context<'_, Bytes>, _: Sender, _: Bytes) {
+    fn on_message(&mut self, ctx: &mut Context<'_, Bytes>, _: Sender, said: Bytes) {
+        assert_ne!(said, "boom");
         self.0 += 1;
         ctx.broadcast(Bytes::from(self.0.to_string()));
     }
@@ -198,5 +200,85 @@ async fn a_start_opens_every_zone_once() {
     let (npc, mut heard) = enter(&server, "b").await;
     say(&server, npc).await;
     assert_eq!(hear(&mut heard).await, "2", "it goes on from what was kept");
+    server.stop().await;
+}
+
+/// A store that has no room for zones while it is told so, with what was asked of it for zones.
+#[derive(Clone, Default)]
+struct NoRoom {
+    inner: Arc<Mutex<Memory>>,
+    is_full: Arc<AtomicBool>,
+    asked: Arc<Mutex<Vec<&'static str>>>,
+}
+
+impl NoRoom {
+    fn note(&self, what: &'static str) {
+        self.asked.lock().expect("nobody panics").push(what);
+    }
+
+    /// Waits until a batch of a zone was refused so many times more.
+    async fn refused(&self, times: usize) {
+        let count = || {
+            let asked = self.asked.lock().expect("nobody panics");
+            asked.iter().filter(|what| **what == "refused").count()
+        };
+        let enough = count() + times;
+        let waiting = async {
+            while count() < enough {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        tokio::time::timeout(PATIENCE, waiting).await.expect("in time");
+    }
+}
+
+impl Store for NoRoom {
+    fn open(&mut self, scopes: &[ScopeId]) -> Result<Vec<Result<Opened, Damaged>>, StoreError> {
+        if scopes.iter().any(|scope| matches!(scope, ScopeId::Zone(_))) {
+            self.note("opened");
+        }
+        self.inner.lock().expect("nobody panics").open(scopes)
+    }
+
+    fn commit(&mut self, group: &[Batch]) -> Vec<Outcome> {
+        let has_zone = group.iter().any(|batch| matches!(batch.scope, ScopeId::Zone(_)));
+        if has_zone && self.is_full.load(Ordering::SeqCst) {
+            self.note("refused");
+            return vec![Outcome::Full; group.len()];
+        }
+        if has_zone {
+            self.note("committed");
+        }
+        self.inner.lock().expect("nobody panics").commit(group)
+    }
+
+    fn scopes(&self, kind: Option<ScopeKind>) -> Result<Vec<ScopeId>, StoreError> {
+        self.inner.lock().expect("nobody panics").scopes(kind)
+    }
+}
+
+// A zone faults while its last cut waits for room. The next incarnation is opened after that cut: opened
+// before, it would begin without what the cut holds.
+#[tokio::test(flavor = "multi_thread")]
+async fn no_opening_of_a_zone_overtakes_a_cut_that_found_no_room() {
+    let store = NoRoom::default();
+    let server = serve(store.clone(), Durability::Full);
+    let (npc, mut heard) = enter(&server, "a").await;
+    store.is_full.store(true, Ordering::SeqCst);
+    store.asked.lock().expect("nobody panics").clear();
+    say(&server, npc).await;
+    store.refused(1).await;
+    server.say(npc, Arc::new(Bytes::from_static(b"boom"))).await.expect("it runs");
+    // Each try comes a quarter of a second after the last: by then the hub has asked for the opening.
+    store.refused(4).await;
+    store.is_full.store(false, Ordering::SeqCst);
+    let rebuilt = async { while !matches!(heard.recv().await, Some(Delivery::Rebuilt)) {} };
+    tokio::time::timeout(PATIENCE, rebuilt).await.expect("in time");
+    say(&server, npc).await;
+    assert_eq!(hear(&mut heard).await, "2", "the first message is in the cut that waited");
+    let asked = store.asked.lock().expect("nobody panics").clone();
+    let cut = asked.iter().position(|what| *what == "committed");
+    let opening = asked.iter().position(|what| *what == "opened");
+    assert!(cut < opening && opening.is_some(), "{asked:?}");
     server.stop().await;
 }

@@ -42,6 +42,7 @@ pub const CHECKERS: &[(&str, &str)] = &[
     ("timers-once", "a timer rings once, not before its time, and over any crash"),
     ("jobs-once", "the result of a job comes once, over any crash"),
     ("store-kept", "what is acknowledged stays in the store, and no former owner writes to it"),
+    ("one-batch", "a scope has at most one batch at the store"),
     ("client-sane", "no client ever sees a frame that breaks the protocol"),
     ("secrets-plain", "no compressed frame holds a token, a secret, a password or a signature"),
     (

@@ -21,6 +21,10 @@ impl World {
     pub(crate) fn submit(&mut self, batch: Batch) {
         let incarnation = self.node.incarnation;
         let (scope, owner, revision) = (batch.scope, batch.owner, batch.revision);
+        if self.node.disk.has_batch_of(scope, owner) {
+            let text = format!("{scope:?} submits {revision}, and has a batch at the store");
+            self.watch.fail("one-batch", text);
+        }
         let most = self.knobs.commit_us;
         let at = self.node.disk.submit(self.now, batch, most, &mut self.rng);
         self.queue.push(at, Event::Committed { incarnation, scope, owner, revision });

@@ -189,6 +189,12 @@ impl Disk {
         }
     }
 
+    /// Whether a batch of a scope and owner is on its way.
+    pub fn has_batch_of(&self, scope: ScopeId, owner: OwnerEpoch) -> bool {
+        let queue = self.pending.get(&scope).into_iter().flatten();
+        queue.into_iter().any(|(batch, _)| batch.owner == owner)
+    }
+
     /// Takes a batch; says when it will be committed.
     pub fn submit(&mut self, now: u64, batch: Batch, most_us: u64, rng: &mut Rng) -> u64 {
         let stalled_until = self.stalled_until;

@@ -262,7 +262,6 @@ fn zone(rng: &mut Rng, name: &str, durability: Durability) -> ZoneConfig {
         window_frames: if tight { rng.range(2, 32) as usize } else { 512 },
         progress: ms(rng, 1_500, 6_000),
         ack_delay: ms(rng, 1, 50),
-        cuts_in_flight_max: rng.range(1, 3) as usize,
         held_outputs_max: if tight { rng.range(8, 200) as usize } else { 65_536 },
         save_every: ms(rng, 100, 4_000),
         cuts_per_compaction: rng.range(1, 12) as u32,

@@ -29,6 +29,17 @@ fn a_zone_that_forgets_before_the_session_has_committed_is_caught() {
 }
 
 #[test]
+fn two_batches_of_one_scope_at_the_store_are_caught() {
+    assert_eq!(caught(Bug::TwoBatches, 300), "one-batch");
+}
+
+#[test]
+fn an_effect_that_leaves_one_commit_too_early_is_caught() {
+    let checker = caught(Bug::NextReleased, 300);
+    assert!(matches!(checker, "ladder-honest" | "upstream-once" | "heard-all"), "{checker}");
+}
+
+#[test]
 fn a_late_batch_of_a_former_owner_that_is_taken_is_caught() {
     assert_eq!(caught(Bug::LateBatchTaken, 300), "store-kept");
 }

@@ -9,8 +9,9 @@ use prost::Message;
 use rejoin_wire::SharedFrame;
 use rejoin_wire::v1::{Applied, CloseCode, server_frame};
 
-use super::connection::{Claim, Phase};
+use super::connection::Phase;
 use super::own::shared;
+use super::player_gate::PlayerCommits;
 use super::{Hub, HubOutput};
 use crate::exchange::{Link, ToZone};
 use crate::gate::{Gate, Gated};
@@ -21,8 +22,6 @@ use crate::scope::{Batch, Change, History, Opened, RESTORED, ScopeId};
 use crate::session::{Place, Session, row};
 use crate::time::{Time, WallTime};
 
-/// Hellos that wait for the commit of one player's ban; more are told to come again.
-const WAITING_MAX: usize = 4_096;
 /// Inputs of one session that may wait for the store. A session that has so many takes no numbered frame
 /// of its client (they wait, at most a window of them), no command and no other connection.
 const INPUTS_MAX: usize = 1_024;
@@ -64,35 +63,6 @@ pub(crate) enum After {
     EndCommitted(PlayerId, PlayerId),
 }
 
-/// What waits for a player's commit.
-#[derive(Debug)]
-pub(crate) enum AfterPlayer {
-    /// Nothing.
-    Nothing,
-    /// End the player's sessions if it is banned, and answer the command that said so.
-    Banned {
-        ticket: u64,
-        /// Connections whose hellos are decided about then.
-        waiting: Vec<ConnectionId>,
-    },
-    /// Nothing is kept of the player any more, or only a ban.
-    Forgotten { ticket: Option<u64> },
-}
-
-/// Rows of a player's scope.
-#[derive(Clone, PartialEq, Message)]
-pub(crate) struct PlayerRow {
-    #[prost(bytes = "bytes", tag = "1")]
-    pub secret: Bytes,
-    #[prost(uint64, optional, tag = "2")]
-    pub banned_until_ms: Option<u64>,
-    #[prost(string, tag = "3")]
-    pub ban_reason: String,
-    /// When a guest came in last. Not in rows of before that was kept.
-    #[prost(uint64, optional, tag = "4")]
-    pub seen_ms: Option<u64>,
-}
-
 /// The row of the hub's scope.
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct HubRow {
@@ -107,7 +77,6 @@ pub(crate) struct HubRow {
     pub guest_key: Bytes,
 }
 
-pub(crate) const PLAYER_ROW: &[u8] = b"player";
 pub(crate) const HUB_ROW: &[u8] = b"hub";
 
 /// All commits on their way and what waits for them.
@@ -121,7 +90,9 @@ pub(crate) struct Commits {
     closing: BTreeMap<SessionId, Gate<AfterCommit>>,
     /// Sessions with a batch at the store.
     in_flight: BTreeSet<SessionId>,
-    players: BTreeMap<PlayerId, VecDeque<(Revision, AfterPlayer)>>,
+    /// Players of whom something is on its way, and those to be looked at before the input is over.
+    pub(super) players: BTreeMap<PlayerId, PlayerCommits>,
+    pub(super) stirred_players: BTreeSet<PlayerId>,
     pub owner: OwnerEpoch,
     revision: Revision,
     /// Messages from outside the game so far.
@@ -216,6 +187,11 @@ impl Hub {
             for (session, effect) in std::mem::take(&mut self.commits.free) {
                 self.carry_out(now, session, effect);
             }
+            // What is kept of a player goes to the store before the sessions that rest on it.
+            if let Some(player) = self.commits.stirred_players.pop_first() {
+                self.settle_player(now, player);
+                continue;
+            }
             match self.commits.stirred.pop_first() {
                 Some(session) => self.settle_session(now, session),
                 None if self.commits.free.is_empty() => return,
@@ -262,7 +238,7 @@ impl Hub {
     pub(crate) fn committed(&mut self, now: Time, scope: ScopeId, revision: Revision) {
         match scope {
             ScopeId::Session(session) => self.session_committed(now, session, revision),
-            ScopeId::Player(player) => self.player_committed(now, player, revision),
+            ScopeId::Player(player) => self.player_committed(player, revision),
             ScopeId::Account(account) => self.account_committed(now, account, revision),
             ScopeId::Hub => {
                 let bounds = &mut self.commits.pending_bounds;
@@ -342,88 +318,6 @@ impl Hub {
     fn send_on(&mut self, session: SessionId, link: Link, frame: SharedFrame) {
         if self.link_of(session) == Some(link) {
             self.send_shared(link.connection, frame);
-        }
-    }
-
-    /// Commits a player's row, then goes on with what waits for it.
-    pub(crate) fn commit_player(&mut self, id: PlayerId, then: AfterPlayer) {
-        let player = self.players.entry(id).or_default();
-        let is_guest = player.is_guest();
-        self.guests.count(std::mem::replace(&mut player.is_counted, is_guest), is_guest);
-        player.revision = player.revision.next();
-        player.owner = player.owner.max(OwnerEpoch(1));
-        let row = PlayerRow {
-            secret: player.secret.map(|hash| hash.as_bytes().to_vec().into()).unwrap_or_default(),
-            banned_until_ms: player.banned_until.map(|until| until.0),
-            ban_reason: player.ban_reason.clone(),
-            seen_ms: player.seen.map(|seen| seen.0),
-        };
-        let (owner, revision) = (player.owner, player.revision);
-        let is_forgotten = matches!(then, AfterPlayer::Forgotten { .. });
-        let delete_scope = is_forgotten && player.is_empty();
-        let change = if delete_scope {
-            // Whatever is kept of this player from now on begins anew.
-            self.players.remove(&id);
-            Change::DeletePrefix(Bytes::new())
-        } else {
-            Change::Put(Bytes::from_static(PLAYER_ROW), Bytes::from(row.encode_to_vec()))
-        };
-        let scope = ScopeId::Player(id);
-        let batch = Batch { scope, owner, revision, changes: vec![change], delete_scope };
-        self.commits.players.entry(id).or_default().push_back((batch.revision, then));
-        self.push(HubOutput::Commit(batch));
-    }
-
-    /// Whether a ban of this player, or the end of one, is on its way to the store.
-    pub(crate) fn is_ban_coming(&self, player: PlayerId) -> bool {
-        let queue = self.commits.players.get(&player);
-        queue.is_some_and(|queue| {
-            queue.iter().any(|(_, then)| matches!(then, AfterPlayer::Banned { .. }))
-        })
-    }
-
-    /// Decides about this connection once the ban is committed.
-    pub(crate) fn wait_for_ban(&mut self, player: PlayerId, id: ConnectionId, claim: Claim) {
-        let coming = self.commits.players.get_mut(&player).into_iter().flatten().rev();
-        let mut bans = coming.filter_map(|(_, then)| match then {
-            AfterPlayer::Banned { waiting, .. } => Some(waiting),
-            AfterPlayer::Nothing | AfterPlayer::Forgotten { .. } => None,
-        });
-        let Some(waiting) = bans.next().filter(|waiting| waiting.len() < WAITING_MAX) else {
-            return self.refuse(id, CloseCode::NotReady, "a ban is being kept; come again");
-        };
-        waiting.push(id);
-        if let Some(connection) = self.connections.get_mut(&id) {
-            connection.phase = Phase::Verifying(Box::new(claim));
-        }
-    }
-
-    fn player_committed(&mut self, now: Time, player: PlayerId, revision: Revision) {
-        while let Some(queue) = self.commits.players.get_mut(&player) {
-            match queue.front() {
-                Some((needed, _)) if *needed <= revision => {
-                    match queue.pop_front().map(|(_, then)| then) {
-                        Some(AfterPlayer::Forgotten { ticket }) => {
-                            if queue.is_empty() {
-                                self.commits.players.remove(&player);
-                            }
-                            self.quarantined.remove(&player);
-                            ticket.into_iter().for_each(|ticket| self.end_kept(ticket));
-                            // What comes after may count its revisions from the start again.
-                            return;
-                        }
-                        Some(AfterPlayer::Banned { ticket, waiting }) => {
-                            self.quarantined.remove(&player);
-                            let ended = self.end_all_of(now, player);
-                            self.done_after(ticket, &ended);
-                            waiting.into_iter().for_each(|id| self.decide(now, id));
-                        }
-                        Some(AfterPlayer::Nothing) | None => {}
-                    }
-                }
-                Some(_) => return,
-                None => drop(self.commits.players.remove(&player)),
-            }
         }
     }
 

@@ -7,7 +7,7 @@ use std::ops::Bound::{Excluded, Unbounded};
 use std::time::Duration;
 
 use super::Hub;
-use super::commit::AfterPlayer;
+use super::player_gate::AfterPlayer;
 use crate::chance::Chance;
 use crate::id::{ConnectionId, PlayerId};
 use crate::secret::{Secret, SecretHash};
@@ -82,7 +82,7 @@ impl Hub {
             let known = self.players.entry(player).or_default();
             known.seen = Some(wall);
             known.secret = known.secret.or(secret);
-            self.commit_player(player, AfterPlayer::Nothing);
+            self.commit_player(player, None);
         }
         true
     }
@@ -113,12 +113,12 @@ impl Hub {
                 Some(seen) if age(seen, wall) < most || is_here => {}
                 Some(_) => {
                     (known.secret, known.seen) = (None, None);
-                    self.commit_player(player, AfterPlayer::Forgotten { ticket: None });
+                    self.commit_player(player, Some(AfterPlayer::Forgotten { ticket: None }));
                 }
                 // A row of before it was kept when a guest was seen: its time begins now.
                 None => {
                     known.seen = Some(wall);
-                    self.commit_player(player, AfterPlayer::Nothing);
+                    self.commit_player(player, None);
                 }
             }
         }

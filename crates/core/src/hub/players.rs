@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use std::ops::Bound::{Excluded, Unbounded};
 
 use super::accounts::AfterAccount;
-use super::commit::{After, AfterPlayer};
+use super::commit::After;
+use super::player_gate::AfterPlayer;
 use super::{Answer, Hub, HubOutput, Player};
 use crate::account::{Account, Change, Holder, Name, Refusal, Role};
 use crate::event::EndCause;
@@ -95,7 +96,7 @@ impl Hub {
     pub(crate) fn forget_guest(&mut self, player: PlayerId) {
         let Some(known) = self.players.get_mut(&player) else { return };
         (known.secret, known.seen) = (None, None);
-        self.commit_player(player, AfterPlayer::Forgotten { ticket: None });
+        self.commit_player(player, Some(AfterPlayer::Forgotten { ticket: None }));
     }
 
     pub(crate) fn done(&mut self, ticket: u64) {
@@ -224,7 +225,7 @@ impl Hub {
                 (None, String::new())
             }
         };
-        self.commit_player(player, AfterPlayer::Banned { ticket, waiting: Vec::new() });
+        self.commit_player(player, Some(AfterPlayer::Banned { ticket }));
     }
 
     fn delete_guest(&mut self, now: Time, whom: &Whom, ticket: u64) {
@@ -239,11 +240,11 @@ impl Hub {
         let Some(known) = self.players.get_mut(&player) else {
             return self.done_after(ticket, &ended);
         };
-        known.secret = None;
+        (known.secret, known.seen) = (None, None);
         // What is kept of the guest is one more thing to wait for.
         self.ending_for.insert(ticket, ended.len() + 1);
         ended.iter().for_each(|session| self.after(*session, After::EndKept(ticket)));
-        self.commit_player(player, AfterPlayer::Forgotten { ticket: Some(ticket) });
+        self.commit_player(player, Some(AfterPlayer::Forgotten { ticket: Some(ticket) }));
     }
 
     fn account_of(&self, whom: &Whom) -> Result<AccountId, Refusal> {

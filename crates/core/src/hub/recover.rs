@@ -5,9 +5,10 @@
 use prost::Message;
 use rejoin_wire::v1::RefusalCode;
 
-use super::commit::{Commits, HUB_ROW, HubRow, PLAYER_ROW, PlayerRow};
+use super::commit::{Commits, HUB_ROW, HubRow};
 use super::deadline::Alarms;
 use super::guests::Guests;
+use super::player_gate::{PLAYER_ROW, PlayerRow};
 use super::ration::Rations;
 use super::{Hub, HubConfig, HubCounts, Player};
 use crate::account::Book;

@@ -65,8 +65,6 @@ pub struct ZoneConfig {
     pub progress: Duration,
     /// How long an `Applied` may wait for company in a zone whose outputs are not gated.
     pub ack_delay: Duration,
-    /// Cuts on their way to the store; at the bound changes gather for the next one.
-    pub cuts_in_flight_max: usize,
     /// Outputs that wait for a cut; at the bound the zone takes no more input.
     pub held_outputs_max: usize,
     /// Time between two cuts of a zone that is not `Full`.
@@ -103,7 +101,6 @@ impl Default for ZoneConfig {
             window_bytes: 512 << 10,
             progress: Duration::from_millis(10_000),
             ack_delay: Duration::from_millis(20),
-            cuts_in_flight_max: 2,
             held_outputs_max: 65_536,
             save_every: Duration::from_millis(30_000),
             cuts_per_compaction: 64,

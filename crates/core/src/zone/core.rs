@@ -13,7 +13,7 @@ use rejoin_wire::v1::{PartCause, RefusalCode};
 use super::config::ZoneConfig;
 use super::context::{Context, Effect};
 use super::cut::Saver;
-use super::release::Release;
+use super::release::{Release, Released};
 use super::room::Room;
 use super::{State, Zone, row};
 use crate::chance::Chance;
@@ -22,7 +22,7 @@ use crate::exchange::{Link, Native, ToHub, ToZone, ZoneName};
 use crate::id::{CallId, JobId, OwnerEpoch, Revision, SessionId, ZoneId};
 use crate::mark::{Mark, hit};
 use crate::planted::{Bug, is_armed};
-use crate::scope::{Batch, Opened};
+use crate::scope::{Batch, Opened, ScopeId};
 use crate::time::Time;
 
 /// Which zone to open, and how.
@@ -205,14 +205,18 @@ pub struct ZoneCore<Z: Zone> {
 impl<Z: Zone> ZoneCore<Z> {
     /// Opens a zone from what its scope holds; nothing, for a new one.
     pub fn open(now: Time, spec: ZoneSpec, game: Z, opened: &Opened, chance: Chance) -> Self {
-        let gated = spec.config.durability.is_gated();
+        let scope = ScopeId::Zone(spec.id);
+        let out = match spec.config.durability.is_gated() {
+            true => Release::opened(scope, opened),
+            false => Release::passing(scope, opened),
+        };
         let mut zone = Self {
             game,
             room: Room {
                 seated: spec.seated,
                 ..Room::new(spec.id, spec.name, opened.owner, spec.config)
             },
-            out: Release::new(gated, opened.revision),
+            out,
             saver: Saver::default(),
             chance,
             life: Life::Running,
@@ -377,7 +381,7 @@ impl<Z: Zone> ZoneMachine for ZoneCore<Z> {
     }
 
     fn next_output(&mut self) -> Option<ZoneOutput> {
-        while let Some((number, output)) = self.out.next() {
+        while let Some(Released { number, output }) = self.out.next_effect() {
             match &output {
                 // Checked again at release: a takeover may have come while the cut was on its way.
                 ZoneOutput::Send { session, link, .. } => {

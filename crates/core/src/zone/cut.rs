@@ -26,7 +26,7 @@ use crate::mark::{Mark, hit};
 use crate::outbox::Kept;
 use crate::planted::{Bug, is_armed};
 use crate::roster::Presence;
-use crate::scope::{Batch, Change, ScopeId};
+use crate::scope::Change;
 use crate::session::LostUpstream;
 use crate::time::{Time, micros};
 
@@ -76,7 +76,7 @@ impl Saver {
 
 impl<Z: Zone> ZoneCore<Z> {
     pub(crate) fn committed(&mut self, revision: Revision) {
-        self.out.commit(revision);
+        self.out.committed(revision);
     }
 
     /// The last member is forgotten and the zone is ending: its scope goes.
@@ -122,7 +122,7 @@ impl<Z: Zone> ZoneCore<Z> {
     /// Whether something may have changed, and one more cut may be on its way.
     fn can_cut(&self) -> bool {
         let dirty = self.room.dirty.any || self.room.dirty.maybe;
-        dirty && self.out.in_flight() < self.room.config.cuts_in_flight_max.max(1)
+        dirty && !self.out.is_under_way()
     }
 
     /// The game's state and its hash.
@@ -136,27 +136,20 @@ impl<Z: Zone> ZoneCore<Z> {
 
     fn cut(&mut self, now: Time, saved: Option<SaveOutcome>) {
         self.acknowledge_cut();
+        if self.saver.deleting {
+            self.room.dirty = Dirty { said: self.room.stream.last, ..Dirty::default() };
+            return self.out.close();
+        }
         self.out.end_step(true);
         // A zone that cuts itself now and then writes all of itself: parts would only pile up.
         let is_base = !self.room.config.durability.is_gated()
             || self.saver.is_compaction_due(self.room.config.cuts_per_compaction);
-        let revision = self.out.submit();
-        let changes = if self.saver.deleting {
-            vec![Change::DeletePrefix(Bytes::new())]
-        } else {
-            let Some(cut) = self.describe(now, is_base, saved) else { return };
-            row::changes(revision.0, &cut, is_base)
-        };
+        let Some(cut) = self.describe(now, is_base, saved) else { return };
+        let (_, revision) = self.out.standing();
+        let changes = row::changes(revision.next().0, &cut, is_base);
         self.saver.count(&changes, is_base);
-        let batch = Batch {
-            scope: ScopeId::Zone(self.room.id),
-            owner: self.room.owner,
-            revision,
-            changes,
-            delete_scope: self.saver.deleting,
-        };
         self.room.dirty = Dirty { said: self.room.stream.last, ..Dirty::default() };
-        self.out.push_now(ZoneOutput::Commit(batch));
+        self.out.submit(changes);
     }
 
     /// What changed, or everything; none when the game could not be saved.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use rejoin_core::budget::Quota;
 use rejoin_core::guard::{GuardConfig, Origin};
-use rejoin_core::hub::{Command, HubConfig, HubInput, PlayerCommand, Whom};
+use rejoin_core::hub::{Answer, Command, HubConfig, HubInput, PlayerCommand, Whom};
 use rejoin_core::id::{OwnerEpoch, PlayerId, Revision};
 use rejoin_core::scope::{Batch, Change, ScopeId};
 use rejoin_core::secret::Secret;
@@ -176,4 +176,30 @@ fn secrets_for_an_address_are_rationed() {
     desk.origin = Some(Origin::v4(1));
     desk.wait(20_000);
     come(&mut desk, "eve");
+}
+
+#[test]
+fn what_is_ordered_of_a_guest_that_is_being_deleted_waits_for_that() {
+    for is_deleted_again in [false, true] {
+        let mut desk = Desk::plain();
+        let ann = come(&mut desk, "ann");
+        come_again(&mut desk, "ann").expect("known");
+        desk.bye("ann");
+        let whom = || Whom::Player(ann);
+        let ban = || PlayerCommand::Ban(whom(), WallTime(u64::MAX), String::new());
+        let last = if is_deleted_again { PlayerCommand::Delete(whom()) } else { ban() };
+        let orders = [PlayerCommand::Delete(whom()), ban(), PlayerCommand::Unban(whom()), last];
+        desk.store.hold(|scope| matches!(scope, ScopeId::Player(_)));
+        let tickets = orders.map(|order| desk.order(Command::Player(order)));
+        assert!(tickets.iter().all(|ticket| !desk.answers.contains_key(ticket)));
+        desk.store.release();
+        desk.run();
+        let answers = tickets.map(|ticket| desk.answers.get(&ticket) == Some(&Answer::Done));
+        assert_eq!(answers, [true; 4]);
+        assert_eq!(desk.store.has(ScopeId::Player(ann)), !is_deleted_again);
+        desk.crash();
+        desk.restart();
+        let verdict = if is_deleted_again { Ok(ann) } else { Err(CloseCode::Banned) };
+        assert_eq!(come_again(&mut desk, "ann"), verdict);
+    }
 }

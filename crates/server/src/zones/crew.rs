@@ -234,3 +234,63 @@ impl Crew {
         seats.filter_map(|(id, seat)| seat.as_ref().map(|seat| (*id, seat.machine.owner())))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+    use rejoin_core::scope::Opened;
+    use rejoin_core::zone::{Context, Sender, Zone, ZoneConfig, ZoneCore, ZoneOutput, ZoneSpec};
+
+    use super::*;
+
+    struct Silent;
+
+    impl Zone for Silent {
+        type In = Bytes;
+        type Out = Bytes;
+
+        fn on_message(&mut self, _: &mut Context<'_, Bytes>, _: Sender, _: Bytes) {}
+    }
+
+    // A zone that holds as much as it may takes nothing of the hub until a commit comes. If that commit
+    // waited behind the hub's mail, the zone would never take anything again.
+    #[tokio::test]
+    async fn a_commit_passes_the_mail_of_a_zone_that_takes_none() {
+        let name = ZoneName { kind: "silent".to_owned(), name: "a".to_owned() };
+        let zone = ZoneId::of(&name.kind, &name.name);
+        let config = ZoneConfig { held_outputs_max: 1, ..ZoneConfig::default() };
+        let spec = ZoneSpec {
+            id: zone,
+            name: name.clone(),
+            config,
+            seated: false,
+            poisoned: None,
+            closed: false,
+        };
+        let opened = Opened { owner: OwnerEpoch(1), ..Opened::default() };
+        let chance = Chance::from_seed([1; 32]);
+        let mut machine = ZoneCore::open(Time::ZERO, spec, Silent, &opened, chance);
+        let mut outputs = std::iter::from_fn(|| machine.next_output());
+        let Some(ZoneOutput::Commit(first)) = outputs.next() else { panic!("it is kept first") };
+        assert!(outputs.next().is_none(), "that it is open waits for the commit");
+
+        let (_door, inbox) = std::sync::mpsc::channel();
+        let calls = Arc::new(Calls::start());
+        let mut crew = Crew::new(inbox, Chance::from_seed([2; 32]), calls);
+        let budget = (None, Duration::from_secs(5));
+        let depth = Depth::default();
+        let seat = Seat::new(Box::new(machine), Arc::new(name), budget, depth.clone());
+        crew.put_back(zone, Box::new(seat));
+        depth.force();
+        crew.put(ToThread::Mail(zone, OwnerEpoch(1), ToZone::End));
+        let (_, mut seat) = crew.next().expect("it has mail");
+        assert!(seat.next_input().is_none(), "it takes no mail now");
+        crew.put_back(zone, seat);
+        crew.put(ToThread::Committed(zone, OwnerEpoch(1), first.revision));
+        let (_, mut seat) = crew.next().expect("it has a commit to hear");
+        let Some(input) = seat.next_input() else { panic!("the commit passes") };
+        assert!(matches!(input, ZoneInput::Committed(_)));
+        seat.machine.handle(Time::ZERO, input);
+        assert!(matches!(seat.next_input(), Some(ZoneInput::FromHub(_, ToZone::End))));
+    }
+}
