@@ -532,7 +532,7 @@ impl Hub {
             CloseCode::Flooded => Mark::Flooded,
             _ => Mark::Malformed,
         });
-        self.count_violation(now, connection);
+        self.count_violation(connection);
         self.drop_connection(now, connection, code, text);
     }
 

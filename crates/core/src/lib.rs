@@ -12,6 +12,7 @@ pub mod agent;
 pub mod budget;
 pub mod call;
 pub mod chance;
+mod clock;
 pub mod event;
 pub mod exchange;
 pub mod game;

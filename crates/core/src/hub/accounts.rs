@@ -112,7 +112,7 @@ impl Hub {
                 // Once the account's own, and not any more.
                 hit(Mark::AccountKeyLost);
                 hit(Mark::CredentialRefused);
-                self.count_failure(now, id);
+                self.count_failure(id);
                 return self.refuse(id, CloseCode::Credential, "unknown or wrong");
             }
             None if is_required => {
@@ -141,7 +141,7 @@ impl Hub {
                 hit(Mark::AccountNotMeant);
                 return self.unproven(now, id, *claim);
             }
-            AccountProof::Wrong => return self.wrong_credential(now, id),
+            AccountProof::Wrong => return self.wrong_credential(id),
             AccountProof::Unreadable(why) => {
                 hit(Mark::AccountUnreadable);
                 return self.refuse(id, CloseCode::AdmissionRefused, why);
@@ -168,7 +168,7 @@ impl Hub {
                         let holder = Holder::Subject { issuer, subject };
                         Change::Create(Box::new(self.first_login(now, holder, link)))
                     }
-                    None => return self.wrong_credential(now, id),
+                    None => return self.wrong_credential(id),
                 };
                 (account, change, payload)
             }
@@ -198,7 +198,7 @@ impl Hub {
                 claim.change = (next.as_ref() != self.book.get(account)).then_some(change);
                 self.ask_admission(now, id, claim);
             }
-            Err(refusal) => self.refuse_account(now, id, refusal),
+            Err(refusal) => self.refuse_account(id, refusal),
         }
     }
 
@@ -213,7 +213,7 @@ impl Hub {
         };
         let known =
             claim.account.and_then(|(id, _)| self.book.get(id).map(|known| (id, known.version)));
-        let Some((account, version)) = known else { return self.wrong_credential(now, id) };
+        let Some((account, version)) = known else { return self.wrong_credential(id) };
         hit(Mark::AccountMadeMeanwhile);
         let link = claim.link.map(|link| (claim.credential, link));
         self.proven(now, id, *claim, account, Change::Use { version, link });
@@ -259,15 +259,15 @@ impl Hub {
     }
 
     /// One answer for unknown and wrong; after too many of them only to wait.
-    pub(crate) fn wrong_credential(&mut self, now: Time, id: ConnectionId) {
+    pub(crate) fn wrong_credential(&mut self, id: ConnectionId) {
         hit(Mark::CredentialRefused);
-        match self.count_failure(now, id) {
+        match self.count_failure(id) {
             None => self.refuse(id, CloseCode::Credential, "unknown or wrong"),
-            Some(wait) => self.failed_too_often(now, id, wait),
+            Some(wait) => self.failed_too_often(id, wait),
         }
     }
 
-    fn refuse_account(&mut self, now: Time, id: ConnectionId, refusal: Refusal) {
+    fn refuse_account(&mut self, id: ConnectionId, refusal: Refusal) {
         match refusal {
             Refusal::Outdated => hit(Mark::AccountOutdated),
             Refusal::Leaving => hit(Mark::AccountLeaving),
@@ -279,7 +279,7 @@ impl Hub {
         let code = match refusal {
             // What was proven is worth nothing any more.
             Refusal::Unknown | Refusal::Leaving | Refusal::Outdated => {
-                return self.wrong_credential(now, id);
+                return self.wrong_credential(id);
             }
             Refusal::Locked => CloseCode::Locked,
             Refusal::Full | Refusal::Busy => CloseCode::Full,
@@ -410,7 +410,7 @@ impl Hub {
                 AfterAccount::Login(connection) if refusal == Refusal::Exists => {
                     self.made_meanwhile(now, connection);
                 }
-                AfterAccount::Login(connection) => self.refuse_account(now, connection, refusal),
+                AfterAccount::Login(connection) => self.refuse_account(connection, refusal),
                 AfterAccount::Answer(ticket)
                 | AfterAccount::End(ticket, _)
                 | AfterAccount::Role(ticket)

@@ -40,7 +40,7 @@ impl Hub {
             None => {}
             Some((CloseCode::Credential, _)) => {
                 hit(Mark::AccountOutdatedLate);
-                return self.wrong_credential(now, id);
+                return self.wrong_credential(id);
             }
             Some((code, text)) => {
                 match code {
@@ -70,14 +70,14 @@ impl Hub {
         // Looked up again: a signature may have been verified since.
         let presented = self.presented(resume);
         if matches!(presented, Presented::Valid(_))
-            && let Some(wait) = self.return_ration(now, session_id)
+            && let Some(wait) = self.return_ration(session_id)
         {
-            return self.returned_too_often(now, id, resume, wait);
+            return self.returned_too_often(id, resume, wait);
         }
         if matches!(presented, Presented::Valid(_)) && self.is_gate_full(session_id) {
             hit(Mark::NotReady);
             let wait = self.config.retry_after;
-            return self.send_away(now, id, Some(resume), CloseCode::NotReady, wait);
+            return self.send_away(id, Some(resume), CloseCode::NotReady, wait);
         }
         match (presented, self.sessions.get_mut(&session_id)) {
             (Presented::Valid(number), Some(session)) => {
@@ -110,7 +110,7 @@ impl Hub {
                 self.refuse(id, CloseCode::SessionUnknown, "unknown session or token");
             }
             (Presented::Retired, _) => self.retired_token(now, id, session_id, &claim),
-            (Presented::Valid(_) | Presented::Unknown, _) => self.unknown_or_wrong(now, id),
+            (Presented::Valid(_) | Presented::Unknown, _) => self.unknown_or_wrong(id),
         }
     }
 
@@ -179,13 +179,13 @@ impl Hub {
                 self.end(now, session, EndCause::Superseded);
                 self.new_session(now, id, claim, RungReason::Fresh, spent);
             }
-            Some(session) if self.return_ration(now, session).is_some() => {
+            Some(session) if self.return_ration(session).is_some() => {
                 let wait = self.config.retry_after;
-                self.send_away(now, id, None, CloseCode::Flooded, wait);
+                self.send_away(id, None, CloseCode::Flooded, wait);
             }
             Some(session) if self.is_gate_full(session) => {
                 hit(Mark::NotReady);
-                self.send_away(now, id, None, CloseCode::NotReady, self.config.retry_after);
+                self.send_away(id, None, CloseCode::NotReady, self.config.retry_after);
             }
             Some(session) => {
                 hit(if held == Some(session) { Mark::FoundHeld } else { Mark::FoundLive });

@@ -1,8 +1,6 @@
-//! Time at the hub: handshakes, heartbeats, holds, idleness and lifetimes. Deadlines are kept in
-//! service time, which stands still while the process could not run: after a stall everybody has
-//! as much left as before it. Holds stand still while the store is full, too, because whoever comes
-//! back waits for a commit. At equal instants input comes before expiry, because the driver feeds
-//! waiting input before it wakes the hub.
+//! Time at the hub: handshakes, heartbeats, holds, idleness and lifetimes. Deadlines are kept in service
+//! time, those of holds in hold time, see `clock.rs`. At equal instants input comes before expiry, because
+//! the driver feeds waiting input before it wakes the hub.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -12,6 +10,7 @@ use rejoin_wire::v1::{CloseCode, Notice, NoticeCode, Ping, server_frame};
 use super::Hub;
 use super::connection::{Connection, Due, Phase};
 use super::zones::ZoneInfo;
+use crate::clock::ServiceClock;
 use crate::event::{EndCause, Event};
 use crate::exchange::Hold;
 use crate::id::{ConnectionId, SessionEpoch, SessionId, ZoneId};
@@ -44,33 +43,39 @@ pub(crate) enum Alarm {
     Pulse,
 }
 
-/// All deadlines, in service time.
+/// All deadlines.
 #[derive(Debug, Default)]
 pub(crate) struct Alarms {
+    clock: ServiceClock,
+    /// In service time.
     due: BTreeSet<(Time, Alarm)>,
-    /// How long the process could not run, all in all.
-    stalled: Duration,
-    /// When something was last heard.
-    seen_at: Time,
-    /// Holds in `due`.
-    holds: usize,
+    /// In hold time.
+    holds: BTreeSet<(Time, SessionId, SessionEpoch)>,
     is_pulsing: bool,
-    /// The store is full: holds and what is left of them.
-    standing: Option<Vec<(Duration, Alarm)>>,
 }
 
 impl Alarms {
-    /// Gives the instant in service time.
+    /// Gives the instant.
     pub(crate) fn set(&mut self, now: Time, in_: Duration, alarm: Alarm) -> Time {
-        let at = self.service(now).after(in_);
-        let is_hold = matches!(alarm, Alarm::Hold(..));
-        if let Some(standing) = self.standing.as_mut().filter(|_| is_hold) {
-            standing.push((in_, alarm));
-            return at;
-        }
-        let is_new = self.due.insert((at, alarm));
-        self.holds += usize::from(is_hold && is_new);
+        let at = now.after(in_);
+        self.due.insert((at, alarm));
         at
+    }
+
+    /// Ends a hold after so much hold time; gives the instant.
+    pub(crate) fn set_hold(&mut self, in_: Duration, id: SessionId, epoch: SessionEpoch) -> Time {
+        let at = self.clock.hold().after(in_);
+        self.holds.insert((at, id, epoch));
+        at
+    }
+
+    /// Takes an instant of the driver's; gives how long the process could not run before it.
+    pub(super) fn advance(&mut self, real: Time, stall: Duration) -> Option<Duration> {
+        self.clock.advance(real, self.first(), stall)
+    }
+
+    pub(crate) fn clock(&self) -> &ServiceClock {
+        &self.clock
     }
 
     /// Forgets one deadline of a connection.
@@ -93,38 +98,26 @@ impl Alarms {
         }
     }
 
-    /// Holds stand still.
-    fn stand_still(&mut self, now: Time) {
-        let service = self.service(now);
-        let is_hold = |(_, alarm): &(Time, Alarm)| matches!(alarm, Alarm::Hold(..));
-        let holds = self.due.iter().filter(|entry| is_hold(entry));
-        let standing = holds.map(|(at, alarm)| (at.since(service), *alarm)).collect();
-        self.due.retain(|entry| !is_hold(entry));
-        self.holds = 0;
-        self.standing = Some(standing);
-    }
-
-    /// Holds run on.
-    fn run_on(&mut self, now: Time) {
-        for (rest, alarm) in self.standing.take().unwrap_or_default() {
-            self.set(now, rest, alarm);
-        }
-    }
-
+    /// When the hub wants to be woken, in real time.
     pub(crate) fn next(&self) -> Option<Time> {
-        self.due.first().map(|(at, _)| at.after(self.stalled))
+        self.first().map(|at| self.clock.to_real(at))
     }
 
-    fn service(&self, now: Time) -> Time {
-        Time(now.0.saturating_sub(crate::time::micros(self.stalled)))
+    /// The first deadline, in service time.
+    fn first(&self) -> Option<Time> {
+        let hold = self.holds.first().and_then(|(at, ..)| self.clock.hold_to_service(*at));
+        self.due.first().map(|(at, _)| *at).into_iter().chain(hold).min()
     }
 
-    fn take(&mut self, now: Time) -> Option<Alarm> {
-        let service = self.service(now);
-        self.due.first().filter(|(at, _)| *at <= service)?;
-        let (_, alarm) = self.due.pop_first()?;
-        self.holds -= usize::from(matches!(alarm, Alarm::Hold(..)));
-        Some(alarm)
+    fn take(&mut self) -> Option<Alarm> {
+        if self.due.first().is_some_and(|(at, _)| *at <= self.clock.now()) {
+            return self.due.pop_first().map(|(_, alarm)| alarm);
+        }
+        let (at, ..) = self.holds.first()?;
+        if self.clock.is_full() || *at > self.clock.hold() {
+            return None;
+        }
+        self.holds.pop_first().map(|(_, id, epoch)| Alarm::Hold(id, epoch))
     }
 }
 
@@ -132,36 +125,25 @@ impl Alarms {
 const WALL_STEP_MAX: Duration = Duration::from_secs(300);
 
 impl Hub {
-    /// Nothing was handed in for long although a deadline came: the driver, which hands in something
-    /// whenever one comes, could not run. Everything that waited gets all the time since something was
-    /// last heard. A little of that the process may have been there; who is held is given it.
+    /// Takes an instant of the driver's, and gives the service time by which the hub goes. After a stall
+    /// everything that waits gets all the time since something was last heard. A little of that the
+    /// process may have been there; who is held is given it.
     ///
-    /// Judged by the gap between two inputs, not by how late a deadline is looked at: a hub that is
-    /// handed one input after the other is overloaded, and its deadlines are what relieves it.
-    ///
-    /// Returns the instant that counts: time never goes back here, whatever is handed in.
-    pub(crate) fn note_time(&mut self, now: Time) -> Time {
-        let seen_at = self.alarms.seen_at;
-        let now = now.max(seen_at);
-        self.alarms.seen_at = now;
-        let Some(next) = self.alarms.next() else { return now };
-        if now.since(next.max(seen_at)) > self.config.stall {
+    /// A stall is judged by the gap between two inputs, not by how late a deadline is looked at: a hub that
+    /// is handed one input after the other is overloaded, and its deadlines are what relieves it.
+    pub(crate) fn note_time(&mut self, real: Time) -> Time {
+        if let Some(late) = self.alarms.advance(real, self.config.stall) {
             hit(Mark::Stalled);
-            let late = now.since(seen_at);
-            self.alarms.stalled += late;
-            for connection in self.connections.values_mut() {
-                connection.heard_at = connection.heard_at.after(late);
-                connection.owes_since = connection.owes_since.map(|since| since.after(late));
-            }
-            for session in self.sessions.values_mut() {
-                session.active_at = session.active_at.after(late);
-            }
+            // The wall clock went on.
+            let (_, WallTime(wall_ms)) = &mut self.wall;
+            let late_ms = u64::try_from(late.as_millis()).unwrap_or(u64::MAX);
+            *wall_ms = wall_ms.saturating_add(late_ms);
         }
-        now
+        self.alarms.clock().now()
     }
 
     pub(crate) fn wake(&mut self, now: Time) {
-        while let Some(alarm) = self.alarms.take(now) {
+        while let Some(alarm) = self.alarms.take() {
             match alarm {
                 Alarm::Handshake(connection) => self.handshake_due(now, connection),
                 Alarm::Admission(connection) => self.admission_due(now, connection),
@@ -184,7 +166,7 @@ impl Hub {
 
     /// Asks to be woken soon, while somebody is held.
     fn pulse(&mut self, now: Time) {
-        if self.alarms.holds > 0 && !self.alarms.is_pulsing {
+        if !self.alarms.holds.is_empty() && !self.alarms.is_pulsing {
             self.alarms.is_pulsing = true;
             self.alarms.set(now, self.config.stall, Alarm::Pulse);
         }
@@ -192,19 +174,19 @@ impl Hub {
 
     /// The store has no room, or has room again.
     pub(crate) fn store_full(&mut self, now: Time, is_full: bool) {
-        match (is_full, self.alarms.standing.is_some()) {
-            (true, false) => {
+        let was_full = self.alarms.clock.is_full();
+        self.alarms.clock.set_full(is_full);
+        match (was_full, is_full) {
+            (false, true) => {
                 hit(Mark::HoldsStoodStill);
-                self.alarms.stand_still(now);
                 let text = "the server's disk is full; nothing is lost";
                 self.tell_frozen(NoticeCode::Frozen, text);
             }
-            (false, true) => {
-                self.alarms.run_on(now);
+            (true, false) => {
                 self.pulse(now);
                 self.tell_frozen(NoticeCode::Thawed, "");
             }
-            _ => {}
+            (false, false) | (true, true) => {}
         }
     }
 
@@ -306,14 +288,11 @@ impl Hub {
         };
         let while_ =
             while_.map(|while_| if is_armed(Bug::HoldHalved) { while_ / 2 } else { while_ });
-        let until = while_.map(|while_| {
-            self.alarms.set(now, while_, Alarm::Hold(id, epoch));
-            now.after(while_)
-        });
+        let until = while_.map(|while_| self.alarms.set_hold(while_, id, epoch));
         self.pulse(now);
         if let Some(session) = self.sessions.get_mut(&id) {
             session.presence = Presence::Away(until);
-            session.absence.since = now;
+            session.absence.since = self.alarms.clock().real();
             session.absence.stood_still = Duration::ZERO;
         }
     }
@@ -352,17 +331,18 @@ impl Hub {
             // Somebody came back: this timer belongs to an earlier drop.
             return hit(Mark::StaleIgnored);
         };
-        if until > now {
+        let rest = until.since(self.alarms.clock().hold());
+        if !rest.is_zero() {
             // Its player was here and told to wait.
-            self.alarms.set(now, until.since(now), Alarm::Hold(id, epoch));
+            self.alarms.set_hold(rest, id, epoch);
             return self.pulse(now);
         }
-        if let Some(more) = self.barred_more(now, id) {
+        if let Some(more) = self.barred_more(id) {
+            let until = self.alarms.set_hold(more, id, epoch);
             if let Some(session) = self.sessions.get_mut(&id) {
                 session.absence.stood_still += more;
-                session.presence = Presence::Away(Some(now.after(more)));
+                session.presence = Presence::Away(Some(until));
             }
-            self.alarms.set(now, more, Alarm::Hold(id, epoch));
             return self.pulse(now);
         }
         self.hold_ended(now, id);
@@ -414,7 +394,7 @@ impl Hub {
             return;
         }
         let rest = self.config.progress.saturating_sub(now.since(since));
-        if rest.is_zero() && !self.is_throttled(now, id) {
+        if rest.is_zero() && !self.is_throttled(id) {
             hit(Mark::TooSlow);
             let text = "nothing was acknowledged for too long";
             return self.drop_connection(now, id, CloseCode::TooSlow, text);

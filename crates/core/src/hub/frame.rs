@@ -116,14 +116,15 @@ impl Hub {
     pub(crate) fn charge(&mut self, now: Time, id: ConnectionId, kind: FrameKind, bytes: usize) {
         let (messages, rate_bytes) = (self.config.messages, self.config.bytes);
         let lead = self.config.guard.sever_after;
+        let real = self.real_time();
         let Some(connection) = self.connections.get_mut(&id) else { return };
         let (count, bytes) = kind.cost(bytes);
-        let over_messages = connection.messages.spend(now, count, messages);
-        let over_bytes = connection.bytes.spend(now, bytes, rate_bytes);
+        let over_messages = connection.messages.spend(real, count, messages);
+        let over_bytes = connection.bytes.spend(real, bytes, rate_bytes);
         let over = over_messages.max(over_bytes);
         let spent = (
-            connection.messages.quarters(now, messages),
-            connection.bytes.quarters(now, rate_bytes),
+            connection.messages.quarters(real, messages),
+            connection.bytes.quarters(real, rate_bytes),
         );
         let what = if (over_bytes, spent.1) > (over_messages, spent.0) {
             Offence::Bytes
@@ -153,7 +154,7 @@ impl Hub {
         if let Some(over) = over {
             self.throttle(id, (over, over.saturating_sub(lead)), !was_told);
         }
-        self.charge_address(now, id);
+        self.charge_address(id);
         if let Some(step) = step.filter(|_| step > before) {
             let event = Event::GuardStep { step, connection: Some(id), session, what };
             self.push(HubOutput::Event(event));

@@ -39,7 +39,7 @@ impl Hub {
             };
             return self.refuse(id, CloseCode::WrongName, &text);
         }
-        if self.is_rationed(now, id, &hello) {
+        if self.is_rationed(id, &hello) {
             return;
         }
         match hello.purpose.clone() {
@@ -56,7 +56,7 @@ impl Hub {
             }
             Some(login::Identity::Key(proof)) if self.config.keys => {
                 let proof_of = (Purpose::Login, 0, 0, login.fresh, false);
-                self.verify(now, id, hello, &proof, proof_of);
+                self.verify(id, hello, &proof, proof_of);
             }
             Some(login::Identity::Secret(secret)) if self.config.secrets => {
                 let secret = Secret::from_slice(&secret);
@@ -71,14 +71,14 @@ impl Hub {
                     }
                     None => {
                         hit(Mark::CredentialRefused);
-                        self.count_failure(now, id);
+                        self.count_failure(id);
                         self.refuse(id, CloseCode::Credential, "unknown or wrong");
                     }
                 }
             }
             Some(login::Identity::Mint(_)) if self.config.secrets => {
-                if let Some(wait) = self.mint_ration(now, id) {
-                    return self.minted_too_often(now, id, wait);
+                if let Some(wait) = self.mint_ration(id) {
+                    return self.minted_too_often(id, wait);
                 }
                 let secret = self.mint_secret();
                 let player = PlayerId::of_secret(secret.reveal());
@@ -106,14 +106,14 @@ impl Hub {
     fn resume(&mut self, now: Time, id: ConnectionId, hello: Hello, resume: Resume) {
         let is_known = self.presented(&resume) != Presented::Unknown;
         let session = self.sessions.get(&SessionId(resume.session)).filter(|_| is_known);
-        let Some(session) = session else { return self.unknown_or_wrong(now, id) };
+        let Some(session) = session else { return self.unknown_or_wrong(id) };
         let (player, credential) = (session.player, session.credential);
         match (session.identity, &resume.key) {
             (Identity::Key, Some(proof)) if PlayerId::of_key(&proof.public_key) == credential => {
                 let of = (Purpose::Resume, resume.session, resume.epoch, false, resume.cold);
-                self.verify(now, id, hello, proof, of);
+                self.verify(id, hello, proof, of);
             }
-            (Identity::Key, _) => self.unknown_or_wrong(now, id),
+            (Identity::Key, _) => self.unknown_or_wrong(id),
             (identity, _) => {
                 let claim = Claim { credential, ..claimed(hello, player, identity) };
                 self.decide_claim(now, id, claim);
@@ -123,27 +123,26 @@ impl Hub {
 
     /// A resume that opens nothing. Whether the session, the token or the signature is wrong is not
     /// said, so that sessions cannot be told apart; each is a failure of its address.
-    pub(crate) fn unknown_or_wrong(&mut self, now: Time, id: ConnectionId) {
+    pub(crate) fn unknown_or_wrong(&mut self, id: ConnectionId) {
         hit(Mark::SessionUnknown);
-        match self.count_failure(now, id) {
+        match self.count_failure(id) {
             None => self.refuse(id, CloseCode::SessionUnknown, "unknown session or token"),
-            Some(wait) => self.failed_too_often(now, id, wait),
+            Some(wait) => self.failed_too_often(id, wait),
         }
     }
 
     /// A login's key or signature does not hold.
-    fn wrong_proof(&mut self, now: Time, id: ConnectionId, purpose: Purpose, text: &str) {
+    fn wrong_proof(&mut self, id: ConnectionId, purpose: Purpose, text: &str) {
         if purpose == Purpose::Resume {
-            return self.unknown_or_wrong(now, id);
+            return self.unknown_or_wrong(id);
         }
         hit(Mark::CredentialRefused);
-        self.count_failure(now, id);
+        self.count_failure(id);
         self.refuse(id, CloseCode::Credential, text);
     }
 
     fn verify(
         &mut self,
-        now: Time,
         id: ConnectionId,
         hello: Hello,
         proof: &KeyProof,
@@ -156,7 +155,7 @@ impl Hub {
         );
         let (Ok(public_key), Ok(signature)) = keys else {
             let text = "a key is 32 bytes, a signature 64";
-            return self.wrong_proof(now, id, purpose, text);
+            return self.wrong_proof(id, purpose, text);
         };
         let text = signed_text(&Proof {
             purpose,
@@ -189,7 +188,7 @@ impl Hub {
                 Some(hello::Purpose::Resume(_)) => Purpose::Resume,
                 Some(hello::Purpose::Login(_)) | None => Purpose::Login,
             };
-            return self.wrong_proof(now, id, purpose, "the signature does not fit");
+            return self.wrong_proof(id, purpose, "the signature does not fit");
         }
         match claim.hello.purpose.clone() {
             Some(hello::Purpose::Login(_)) => self.identified(now, id, *claim),

@@ -51,7 +51,7 @@ impl Hub {
         session.window.consume(bytes);
         self.touch(id);
         let refusal = match up.body {
-            Some(up::Body::Join(join)) => self.join(now, id, up.seq, join),
+            Some(up::Body::Join(join)) => self.join(id, up.seq, join),
             Some(up::Body::Bye(_)) => {
                 hit(Mark::Left);
                 self.end(now, id, EndCause::Left);
@@ -72,13 +72,13 @@ impl Hub {
         self.tell_applied(id, bytes);
     }
 
-    fn join(&mut self, now: Time, id: SessionId, to: u64, join: Join) -> Option<RefusalCode> {
+    fn join(&mut self, id: SessionId, to: u64, join: Join) -> Option<RefusalCode> {
         let name = ZoneName { kind: join.kind, name: join.name };
         let client = self.opener(id);
         let is_seated = !join.ticket.is_empty();
         let may_open = join.create && !is_seated;
         let is_there = self.zones.contains_key(&ZoneId::of(&name.kind, &name.name));
-        if may_open && !is_there && self.opens_too_often(now, id) {
+        if may_open && !is_there && self.opens_too_often(id) {
             return Some(RefusalCode::CreateDenied);
         }
         let zone = match self.find_zone(&name, may_open, client) {

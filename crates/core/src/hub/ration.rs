@@ -104,13 +104,13 @@ impl Hub {
     ///
     /// A resume's token is looked up first. One that opens nothing spends no pace that others share:
     /// it is answered, and counted against its address, in [`Hub::unknown_or_wrong`].
-    pub(crate) fn is_rationed(&mut self, now: Time, id: ConnectionId, hello: &Hello) -> bool {
+    pub(crate) fn is_rationed(&mut self, id: ConnectionId, hello: &Hello) -> bool {
         match &hello.purpose {
             Some(hello::Purpose::Resume(resume)) => {
                 matches!(self.presented(resume), Presented::Valid(_))
-                    && self.is_return_deferred(now, id, resume)
+                    && self.is_return_deferred(id, resume)
             }
-            _ => self.is_login_deferred(now, id),
+            _ => self.is_login_deferred(id),
         }
     }
 
@@ -122,33 +122,34 @@ impl Hub {
         token.zip(session).map_or(Presented::Unknown, |(token, known)| known.tokens.present(&token))
     }
 
-    fn is_return_deferred(&mut self, now: Time, id: ConnectionId, resume: &Resume) -> bool {
-        let Err(wait) = self.arrive(now, true) else { return false };
+    fn is_return_deferred(&mut self, id: ConnectionId, resume: &Resume) -> bool {
+        let Err(wait) = self.arrive(true) else { return false };
         hit(Mark::Paced);
         self.count_deferred();
-        self.send_away(now, id, Some(resume), CloseCode::NotReady, wait);
+        self.send_away(id, Some(resume), CloseCode::NotReady, wait);
         true
     }
 
-    fn is_login_deferred(&mut self, now: Time, id: ConnectionId) -> bool {
-        if let Some((what, wait)) = self.login_ration(now, id) {
+    fn is_login_deferred(&mut self, id: ConnectionId) -> bool {
+        if let Some((what, wait)) = self.login_ration(id) {
             hit(match what {
                 Offence::Failures => Mark::FailuresRationed,
                 _ => Mark::LoginsRationed,
             });
             self.tell_step(id, None, what);
-            self.send_away(now, id, None, CloseCode::Flooded, wait);
+            self.send_away(id, None, CloseCode::Flooded, wait);
             return true;
         }
-        if let Err(wait) = self.arrive(now, false) {
+        if let Err(wait) = self.arrive(false) {
             hit(Mark::Paced);
-            self.send_away(now, id, None, CloseCode::NotReady, wait);
+            self.send_away(id, None, CloseCode::NotReady, wait);
             return true;
         }
         false
     }
 
-    fn login_ration(&mut self, now: Time, id: ConnectionId) -> Option<(Offence, Duration)> {
+    fn login_ration(&mut self, id: ConnectionId) -> Option<(Offence, Duration)> {
+        let now = self.real_time();
         let guard = self.config.guard;
         let origin = self.connections.get(&id)?.origin?;
         // All are asked before one is charged: what one refuses costs its neighbours nothing.
@@ -168,6 +169,11 @@ impl Hub {
             conduct.logins.spend(now, 1, guard.address_logins.times(times));
         }
         None
+    }
+
+    /// The time by which budgets go.
+    pub(super) fn real_time(&self) -> Time {
+        self.alarms.clock().real()
     }
 
     /// Inputs that wait for the hub, as its driver saw them last.
@@ -190,7 +196,8 @@ impl Hub {
 
     /// Whether somebody may come in now. Returns are admitted below the bound of the load, logins
     /// below half of it: returns go first, because their holds run.
-    fn arrive(&mut self, now: Time, is_resume: bool) -> Result<(), Duration> {
+    fn arrive(&mut self, is_resume: bool) -> Result<(), Duration> {
+        let now = self.real_time();
         let pace = self.config.returns_per_second;
         let rate = Rate { per_second: pace, burst: pace.saturating_mul(2) };
         let reserve = if is_resume { 0 } else { pace };
@@ -228,7 +235,6 @@ impl Hub {
     /// here, and was told to wait.
     pub(crate) fn send_away(
         &mut self,
-        now: Time,
         id: ConnectionId,
         resume: Option<&Resume>,
         code: CloseCode,
@@ -236,12 +242,13 @@ impl Hub {
     ) {
         let wait = wait.max(self.config.retry_after);
         if let Some(resume) = resume {
-            self.hold_longer(now, resume, wait);
+            self.hold_longer(resume, wait);
         }
         self.refuse_until(id, code, "too many at once; come again", millis_u32(wait));
     }
 
-    fn hold_longer(&mut self, now: Time, resume: &Resume, wait: Duration) {
+    fn hold_longer(&mut self, resume: &Resume, wait: Duration) {
+        let now = self.alarms.clock().hold();
         let id = SessionId(resume.session);
         let hold = Duration::from_millis(u64::from(self.hold_ms(id)));
         if !matches!(self.presented(resume), Presented::Valid(_)) {
@@ -257,7 +264,8 @@ impl Hub {
     }
 
     /// A player that has proven itself comes back: how often may it do that? If not now, the wait.
-    pub(crate) fn return_ration(&mut self, now: Time, id: SessionId) -> Option<Duration> {
+    pub(crate) fn return_ration(&mut self, id: SessionId) -> Option<Duration> {
+        let now = self.real_time();
         let rate = self.config.guard.session_resumes;
         let session = self.sessions.get_mut(&id)?;
         session.spent.resumes.try_spend(now, 1, rate, 0).err()
@@ -267,11 +275,11 @@ impl Hub {
     /// used it up; otherwise the wait.
     pub(crate) fn spend_quota(
         &mut self,
-        now: Time,
         id: ConnectionId,
         quota: Quota,
         budget: impl Fn(&mut Conduct) -> &mut Budget,
     ) -> Option<Duration> {
+        let now = self.real_time();
         let origin = self.connections.get(&id)?.origin?;
         for (network, times) in origin.networks() {
             let (conduct, _) = self.rations.addresses.record(now, network);
@@ -288,10 +296,10 @@ impl Hub {
     }
 
     /// Whether the address of a session has asked for too many zones to be opened, this one included.
-    pub(crate) fn opens_too_often(&mut self, now: Time, id: SessionId) -> bool {
+    pub(crate) fn opens_too_often(&mut self, id: SessionId) -> bool {
         let quota = self.config.guard.address_opens;
         let Some(link) = self.link_of(id) else { return false };
-        let wait = self.spend_quota(now, link.connection, quota, |conduct| &mut conduct.opens);
+        let wait = self.spend_quota(link.connection, quota, |conduct| &mut conduct.opens);
         if wait.is_some() {
             hit(Mark::OpensRationed);
             self.tell_step(link.connection, Some(id), Offence::Opens);
@@ -300,16 +308,17 @@ impl Hub {
     }
 
     /// An address has had its share of new guests.
-    pub(crate) fn minted_too_often(&mut self, now: Time, id: ConnectionId, wait: Duration) {
+    pub(crate) fn minted_too_often(&mut self, id: ConnectionId, wait: Duration) {
         hit(Mark::LoginsRationed);
         self.tell_step(id, None, Offence::Logins);
-        self.send_away(now, id, None, CloseCode::Flooded, wait);
+        self.send_away(id, None, CloseCode::Flooded, wait);
     }
 
     /// A login or resume proved wrong; the wait if that had happened too often before. One that is told
     /// to wait learned nothing and is not counted: honest clients whose sessions have ended ask again
     /// after the wait, and would push each other's answer away for ever.
-    pub(crate) fn count_failure(&mut self, now: Time, id: ConnectionId) -> Option<Duration> {
+    pub(crate) fn count_failure(&mut self, id: ConnectionId) -> Option<Duration> {
+        let now = self.real_time();
         let quota = self.config.guard.address_failures;
         let origin = self.connections.get(&id)?.origin?;
         let looked = origin.networks().map(|(network, times)| {
@@ -328,14 +337,15 @@ impl Hub {
 
     /// Wrong once more, and not told so any more. Whoever has a valid token still comes in: one who
     /// guesses must not keep its neighbours out.
-    pub(crate) fn failed_too_often(&mut self, now: Time, id: ConnectionId, wait: Duration) {
+    pub(crate) fn failed_too_often(&mut self, id: ConnectionId, wait: Duration) {
         hit(Mark::FailuresRationed);
         self.tell_step(id, None, Offence::Failures);
-        self.send_away(now, id, None, CloseCode::Flooded, wait);
+        self.send_away(id, None, CloseCode::Flooded, wait);
     }
 
     /// A connection broke the rules; an address where that happens often is shut out for a while.
-    pub(crate) fn count_violation(&mut self, now: Time, id: ConnectionId) {
+    pub(crate) fn count_violation(&mut self, id: ConnectionId) {
+        let now = self.real_time();
         let quota = self.config.guard.address_violations;
         let known = self.connections.get(&id).filter(|known| !known.is_spoofable);
         let Some(origin) = known.and_then(|known| known.origin) else { return };
@@ -352,7 +362,8 @@ impl Hub {
 
     /// How much longer a hold must run because its player could not come in: while the address that
     /// it was last seen at is barred, it stands still. Never for longer than violations are counted.
-    pub(crate) fn barred_more(&self, now: Time, id: SessionId) -> Option<Duration> {
+    pub(crate) fn barred_more(&self, id: SessionId) -> Option<Duration> {
+        let now = self.real_time();
         let absence = self.sessions.get(&id)?.absence;
         let networks = absence.seen_from?.networks();
         let conducts = networks.filter_map(|(network, _)| self.rations.addresses.known(network));
@@ -362,7 +373,8 @@ impl Hub {
     }
 
     /// Charges what a connection has sent to its address, once it is a portion.
-    pub(crate) fn charge_address(&mut self, now: Time, id: ConnectionId) {
+    pub(crate) fn charge_address(&mut self, id: ConnectionId) {
+        let now = self.real_time();
         let Some(connection) = self.connections.get_mut(&id) else { return };
         let (messages, bytes) = connection.portion;
         if messages < PORTION_MESSAGES && bytes < PORTION_BYTES {
@@ -385,17 +397,11 @@ impl Hub {
     }
 
     /// A session's player returns more often than it may.
-    pub(crate) fn returned_too_often(
-        &mut self,
-        now: Time,
-        id: ConnectionId,
-        resume: &Resume,
-        wait: Duration,
-    ) {
+    pub(crate) fn returned_too_often(&mut self, id: ConnectionId, resume: &Resume, wait: Duration) {
         hit(Mark::ResumesRationed);
         self.count_deferred();
         self.tell_step(id, Some(SessionId(resume.session)), Offence::Resumes);
-        self.send_away(now, id, Some(resume), CloseCode::Flooded, wait);
+        self.send_away(id, Some(resume), CloseCode::Flooded, wait);
     }
 
     /// What a session's player has spent. It stays with the session: another connection is no new
@@ -420,7 +426,8 @@ impl Hub {
 
     /// Whether a connection is read more slowly than it sends. What it acknowledges waits behind what it
     /// sends, so that it cannot be called slow.
-    pub(crate) fn is_throttled(&self, now: Time, id: ConnectionId) -> bool {
+    pub(crate) fn is_throttled(&self, id: ConnectionId) -> bool {
+        let now = self.real_time();
         let (messages, bytes) = (self.config.messages, self.config.bytes);
         self.connections.get(&id).is_some_and(|known| {
             !known.messages.over(now, messages).max(known.bytes.over(now, bytes)).is_zero()
@@ -431,6 +438,7 @@ impl Hub {
     /// only a little faster than it may be is delayed for as long as it likes; one that got ahead by
     /// half of that time or more, at one and a half times its rate, is a flood.
     pub(crate) fn above_due(&mut self, now: Time, id: ConnectionId) {
+        let real = self.real_time();
         let sever_after = self.config.guard.sever_after;
         let (messages, bytes) = (self.config.messages, self.config.bytes);
         let Some(known) = self.connections.get_mut(&id) else { return };
@@ -438,8 +446,8 @@ impl Hub {
         if matches!(known.phase, Phase::Fenced | Phase::Closing) {
             return;
         }
-        let over = known.messages.over(now, messages).max(known.bytes.over(now, bytes));
-        let spent = known.messages.quarters(now, messages).max(known.bytes.quarters(now, bytes));
+        let over = known.messages.over(real, messages).max(known.bytes.over(real, bytes));
+        let spent = known.messages.quarters(real, messages).max(known.bytes.quarters(real, bytes));
         if over.saturating_sub(before) >= sever_after / 2 {
             self.sever_flooder(now, id);
         } else if spent <= 2 {
@@ -455,7 +463,8 @@ impl Hub {
         hit(Mark::Severed);
         let Some(known) = self.connections.get(&id) else { return };
         let (messages, bytes) = (self.config.messages, self.config.bytes);
-        let rest = known.messages.until_full(now).max(known.bytes.until_full(now));
+        let real = self.real_time();
+        let rest = known.messages.until_full(real).max(known.bytes.until_full(real));
         let burst =
             |rate: Rate| Duration::from_secs(u64::from(rate.burst)) / rate.per_second.max(1);
         let wait = rest.min(burst(messages).max(burst(bytes))).max(self.config.retry_after);

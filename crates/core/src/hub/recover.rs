@@ -89,6 +89,7 @@ impl Hub {
             players_only: recovered.players_only,
             went_back: false,
         };
+        let now = hub.note_time(now);
         hub.set_wall(now, wall);
         let damaged = hub.load_sessions(recovered.sessions);
         hub.load_players(&recovered.players);

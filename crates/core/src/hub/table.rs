@@ -34,11 +34,6 @@ impl Sessions {
         self.by_id.get_mut(id)
     }
 
-    /// All of them to be changed, but not their places.
-    pub(crate) fn values_mut(&mut self) -> impl Iterator<Item = &mut Box<Session>> {
-        self.by_id.values_mut()
-    }
-
     /// Adds a session whose id is new.
     pub(crate) fn insert(&mut self, id: SessionId, session: Box<Session>) {
         self.by_zone.extend(session.zone().map(|zone| (zone, id)));

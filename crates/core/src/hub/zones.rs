@@ -184,7 +184,7 @@ impl Hub {
                 let link = self.link_of(session).filter(|link| link.epoch == epoch);
                 // The zone asks again while a member that stays connected acknowledges nothing.
                 let link = link.filter(|link| {
-                    code != CloseCode::TooSlow || !self.is_throttled(now, link.connection)
+                    code != CloseCode::TooSlow || !self.is_throttled(link.connection)
                 });
                 if let Some(link) = link {
                     self.drop_connection(now, link.connection, code, "severed by its zone");
