@@ -263,7 +263,8 @@ mod tests {
             id: zone,
             name: name.clone(),
             config,
-            seated: false,
+            // The zone of a Game is kept before anybody hears of it.
+            seated: true,
             poisoned: None,
             closed: false,
         };
