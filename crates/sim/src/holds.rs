@@ -9,6 +9,7 @@ use rejoin_core::exchange::Hold;
 use rejoin_core::guard::GuardConfig;
 use rejoin_core::id::{PlayerId, SessionId, ZoneId};
 use rejoin_core::session::{Presence, Session};
+use rejoin_core::wire::v1::hello;
 
 use crate::bureau::KIND;
 use crate::world::World;
@@ -34,6 +35,8 @@ pub struct Holding {
     longest: u64,
     /// It waits for the end of a match.
     waits_for_match: bool,
+    /// Its player was told to wait: it may be held until then, in time without outages.
+    told_until: u64,
 }
 
 /// Time in which the server could take nobody back.
@@ -75,6 +78,11 @@ impl Outage {
     /// The process ended: a new one knows nothing of a full disk.
     pub fn ended(&mut self, now: u64) {
         self.store_full(now, false);
+    }
+
+    /// World time without all that stood still, also what the hub may not have counted.
+    pub fn serving(&self, now: u64) -> u64 {
+        now.saturating_sub(self.until(now) + self.doubtful)
     }
 
     fn until(&self, now: u64) -> u64 {
@@ -164,6 +172,7 @@ impl World {
                         least: Some(u64::MAX),
                         longest: 0,
                         waits_for_match: until.is_none(),
+                        told_until: 0,
                     });
                 let timed = match place {
                     Hold::Timed(while_) => Some(micros(while_)),
@@ -174,7 +183,9 @@ impl World {
                 self.watch.holdings.insert(id, held);
                 let most = 2 * held.longest + self.longest_bar() + LATE_US;
                 let served = served(&held);
-                if !held.waits_for_match && served > most + self.watch.outage.doubtful {
+                let is_told = self.watch.outage.serving(now) <= held.told_until + LATE_US;
+                let most = most + self.watch.outage.doubtful;
+                if !held.waits_for_match && !is_told && served > most {
                     let text = format!("session {id} is held for {served} us, {most} may be");
                     self.watch.fail("hold-ends", text);
                 }
@@ -190,6 +201,18 @@ impl World {
         let kinds = &self.knobs.hub.kinds;
         let kind = kinds.iter().find(|(kind, _)| named(kind)).map(|(_, kind)| kind);
         kind.or_else(|| kinds.get(KIND)).map_or(seen.hold, |kind| kind.config.hold)
+    }
+
+    /// A resume is told to come again: its session is held for that much longer, and a whole hold more at
+    /// most.
+    pub(crate) fn note_told(&mut self, id: u64, wait_ms: u32) {
+        let purpose = self.links.get(&id).and_then(|link| link.hello.as_ref()?.purpose.as_ref());
+        let Some(hello::Purpose::Resume(resume)) = purpose else { return };
+        let until = self.watch.outage.serving(self.now) + u64::from(wait_ms) * 1_000;
+        let until = until + self.longest_hold();
+        if let Some(held) = self.watch.holdings.get_mut(&resume.session) {
+            held.told_until = held.told_until.max(until);
+        }
     }
 
     fn longest_hold(&self) -> u64 {

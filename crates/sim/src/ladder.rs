@@ -32,7 +32,8 @@ impl World {
         let Some(link) = self.links.get_mut(&id) else { return };
         if !link.in_flight.is_empty() {
             link.in_flight.retain(|sent| *sent > (position.leg, position.seq));
-            link.idle_since = link.in_flight.is_empty().then_some(self.now);
+            let serving = self.watch.outage.serving(self.now);
+            link.idle_since = link.in_flight.is_empty().then_some(serving);
         }
         if let Some((session, _)) = link.welcomed {
             let streams = self.watch.positions.entry(session).or_default();
@@ -102,8 +103,9 @@ impl World {
         // A member that has acknowledged all it was sent has an open window, and what is said goes out
         // as soon as it is committed.
         let commit = self.longest_commit();
-        if let Some(since) = idle_since.filter(|since| since + commit < self.now) {
-            let idle = self.now - since;
+        let now = self.watch.outage.serving(self.now);
+        if let Some(since) = idle_since.filter(|since| since + commit < now) {
+            let idle = now - since;
             let text = format!("player {player}: overrun, and all was acknowledged {idle} us ago");
             return self.watch.fail("heard-all", text);
         }

@@ -49,7 +49,7 @@ pub struct Link {
     pub leg: u64,
     /// Numbered frames that were sent down and whose acknowledgement the server has not read.
     pub in_flight: VecDeque<(u64, u64)>,
-    /// Since when there are none, after there were some; none again after a Resync.
+    /// Since when there are none, after there were some, in time without outages; none again after a Resync.
     pub idle_since: Option<u64>,
     /// How frames are written on this transport.
     pub encoding: Encoding,

@@ -56,7 +56,10 @@ impl World {
                     _ => {}
                 }
             }
-            server_frame::Frame::Refusal(refusal) => self.check_refusal(id, refusal.code()),
+            server_frame::Frame::Refusal(refusal) => {
+                self.note_told(id, refusal.retry_after_ms);
+                self.check_refusal(id, refusal.code());
+            }
             _ => {}
         }
     }
