@@ -10,48 +10,44 @@ fn hush() {
     std::panic::set_hook(Box::new(|_| {}));
 }
 
-/// The checker that sees a bug first, in so many seeds.
-fn caught(bug: Bug, seeds: u64) -> &'static str {
+/// One of these checkers sees the bug, in 300 seeds. Others see its consequences too, and in some seeds sooner.
+fn caught_by(bug: Bug, checkers: &[&str]) {
     hush();
     let options = Options { bug: Some(bug), ..Options::default() };
-    let mut reports = (1..=seeds).map(|seed| play(seed, options));
-    let report: Report = reports
-        .find(|report| !report.violations.is_empty())
-        .unwrap_or_else(|| panic!("{bug:?} was not caught in {seeds} seeds"));
-    let violation = &report.violations[0];
-    println!("{bug:?}, seed {}: {}: {}", report.seed, violation.checker, violation.text);
-    violation.checker
+    let sees = |r: &Report| r.violations.iter().any(|seen| checkers.contains(&seen.checker));
+    let report = (1..=300).map(|seed| play(seed, options)).find(sees);
+    let report = report.unwrap_or_else(|| panic!("{bug:?}: no {checkers:?} in 300 seeds"));
+    println!("{bug:?}, seed {}: {:?}", report.seed, report.violations);
 }
 
 #[test]
 fn a_zone_that_forgets_before_the_session_has_committed_is_caught() {
-    assert_eq!(caught(Bug::ForgottenBeforeKept, 300), "ladder-honest");
+    caught_by(Bug::ForgottenBeforeKept, &["ladder-honest"]);
 }
 
 #[test]
 fn two_batches_of_one_scope_at_the_store_are_caught() {
-    assert_eq!(caught(Bug::TwoBatches, 300), "one-batch");
+    caught_by(Bug::TwoBatches, &["one-batch"]);
 }
 
 #[test]
 fn an_effect_that_leaves_one_commit_too_early_is_caught() {
-    let checker = caught(Bug::NextReleased, 300);
-    assert!(matches!(checker, "ladder-honest" | "upstream-once" | "heard-all"), "{checker}");
+    caught_by(Bug::NextReleased, &["ladder-honest", "upstream-once", "heard-all"]);
 }
 
 #[test]
 fn a_late_batch_of_a_former_owner_that_is_taken_is_caught() {
-    assert_eq!(caught(Bug::LateBatchTaken, 300), "store-kept");
+    caught_by(Bug::LateBatchTaken, &["store-kept"]);
 }
 
 #[test]
 fn an_unknown_commit_that_is_not_submitted_again_is_caught() {
-    assert_eq!(caught(Bug::UnknownTakenForCommitted, 300), "store-kept");
+    caught_by(Bug::UnknownTakenForCommitted, &["store-kept"]);
 }
 
 #[test]
 fn layers_in_the_wrong_order_after_a_failed_apply_are_caught() {
-    assert_eq!(caught(Bug::LayersSwapped, 300), "store-kept");
+    caught_by(Bug::LayersSwapped, &["store-kept"]);
 }
 
 #[test]

@@ -83,6 +83,10 @@ fn is_json(headers: &HeaderMap) -> bool {
 }
 
 fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
+    // The reader would take the values of a list for the fields in their order.
+    if body.trim_ascii_start().starts_with(b"[") {
+        return Err(Problem::new(problem::BAD_BODY, "the whole must be an object"));
+    }
     let mut from = serde_json::Deserializer::from_slice(body);
     let read = serde_path_to_error::deserialize(&mut from);
     let read = read.map_err(|error| {

@@ -26,6 +26,7 @@ async fn what_cannot_be_read_is_refused_with_its_code() {
         ("POST /v1/games", vec![JSON], "{", 400, "bad_json"),
         ("POST /v1/games", vec![JSON], "\u{0}", 400, "bad_json"),
         ("POST /v1/games", vec![JSON], "[]", 400, "bad_body"),
+        ("PUT /v1/players/nobody/ban", vec![JSON], "[]", 400, "bad_body"),
         ("POST /v1/games", vec![JSON], "{\"capacity\": -1}", 400, "bad_body"),
         ("POST /v1/games", vec![JSON], "{\"capacity\": 1}", 400, "invalid"),
         ("POST /v1/games", vec![JSON], "{\"capacity\":1,\"fleet\":\"x\"}", 404, "fleet_not_found"),
