@@ -123,3 +123,34 @@ fn a_late_word_about_the_first_life_of_a_scope_releases_nothing_of_the_second() 
     found.committed(Revision(8));
     assert_eq!(drain(&mut found), [Out::Said("b")]);
 }
+
+#[test]
+fn what_is_abandoned_never_leaves_and_what_may_leave_still_does() {
+    let mut gate = Gate::new(SCOPE);
+    input(&mut gate, "a", vec![put("k", "1")]);
+    assert_eq!(input(&mut gate, "b", vec![put("k", "2")]), []);
+    gate.after(Out::Said("c"));
+    gate.at_once(Out::Said("now"));
+    assert_eq!(gate.held(), 2, "c is of an input that has not ended");
+    gate.abandon();
+    assert_eq!(gate.held(), 0);
+    gate.committed(Revision(1));
+    gate.end_input();
+    assert_eq!(drain(&mut gate), [Out::Said("now")]);
+}
+
+#[test]
+fn a_passing_gate_holds_effects_until_their_input_ends_and_keeps_its_batches() {
+    let mut gate = Gate::passing(SCOPE, &Opened { owner: OwnerEpoch(1), ..Opened::default() });
+    gate.after(Out::Said("a"));
+    assert_eq!(drain(&mut gate), [], "its input may still be abandoned");
+    gate.touch();
+    gate.end_input();
+    assert_eq!(drain(&mut gate), [Out::Said("a")]);
+    assert!(gate.is_due());
+    gate.submit(vec![put("k", "1")]);
+    gate.after(Out::Said("b"));
+    gate.end_input();
+    assert_eq!(drain(&mut gate), [Out::Batch(1, vec![put("k", "1")], false), Out::Said("b")]);
+    assert!(gate.is_under_way() && gate.held() == 0);
+}

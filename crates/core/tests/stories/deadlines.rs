@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use rejoin_core::event::{Event, Step};
 use rejoin_core::hub::HubInput;
 use rejoin_core::id::ZoneId;
 use rejoin_core::scope::ScopeId;
@@ -373,4 +374,30 @@ fn who_waits_for_its_zone_hears_nothing_before_the_welcome() {
     let frames = desk.client("ann").line().frames.iter();
     let mut kinds = frames.filter_map(|frame| frame.frame.as_ref()).skip_while(is_challenge);
     assert!(matches!(kinds.next(), Some(server_frame::Frame::Welcome(_))));
+}
+
+// What a client sends while nobody reads it comes at once afterwards. It was sent over all that time, and is
+// paid for by it.
+#[test]
+fn what_was_sent_while_the_process_stood_still_is_no_flood() {
+    let mut desk = Desk::with_plaza(&["ann", "bob"]);
+    let throttled = |desk: &Desk| {
+        let is_throttle =
+            |event: &&Event| matches!(event, Event::GuardStep { step: Step::Throttle, .. });
+        desk.events.iter().filter(is_throttle).count()
+    };
+    let burst = 200;
+    for _ in 0..burst {
+        desk.say("ann", "before");
+    }
+    desk.freeze(60_000);
+    for _ in 0..burst {
+        desk.say("ann", "meanwhile");
+    }
+    assert_eq!(throttled(&desk), 0, "its budget was full again");
+    // The same without a rest is too much.
+    for _ in 0..burst {
+        desk.say("ann", "at once");
+    }
+    assert!(throttled(&desk) > 0);
 }

@@ -377,6 +377,20 @@ fn a_ban_that_is_over_lets_in_again() {
 }
 
 #[test]
+fn a_ban_ends_while_the_process_stands_still() {
+    let mut desk = Desk::plain();
+    desk.login("ann");
+    desk.login("bob");
+    let player = desk.client("ann").player();
+    desk.input(HubInput::Wall(WallTime(5_000_000)));
+    desk.command(Command::Ban(player, WallTime(5_030_000)));
+    assert_eq!(desk.try_login("ann"), Err(CloseCode::Banned));
+    desk.freeze(60_000);
+    assert_eq!(desk.closed("bob"), None, "service time stood still");
+    assert!(desk.try_login("ann").is_ok(), "the wall clock went on");
+}
+
+#[test]
 fn nobody_comes_in_before_recovery_is_done() {
     let mut desk = Desk::with_plaza(&["ann"]);
     desk.crash();
