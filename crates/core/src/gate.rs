@@ -54,7 +54,7 @@ pub struct Gate<E> {
 #[derive(Debug)]
 struct Flow<E> {
     /// What the present input lets others see.
-    input: Vec<E>,
+    input: VecDeque<E>,
     /// The present input has changed the scope.
     has_changed: bool,
     /// What waits for the batch at the store, and behind it what waits for the next one.
@@ -79,7 +79,7 @@ struct Waiting {
 impl<E> Default for Flow<E> {
     fn default() -> Self {
         Self {
-            input: Vec::new(),
+            input: VecDeque::new(),
             has_changed: false,
             held: VecDeque::new(),
             under_way: None,
@@ -111,8 +111,9 @@ impl<E: Gated> Gate<E> {
     }
 
     /// Lets this out once all changes so far, those of the present input included, are durable.
+    #[inline]
     pub fn after(&mut self, effect: E) {
-        self.flow().input.push(effect);
+        self.flow().input.push_back(effect);
     }
 
     /// Lets this out at once: it tells of nothing that could be undone.
@@ -152,7 +153,7 @@ impl<E: Gated> Gate<E> {
         let Some(flow) = self.flow.as_mut() else { return };
         let has_changed = std::mem::take(&mut flow.has_changed);
         if self.is_passing || E::leaves_early() {
-            flow.ready.extend(flow.input.drain(..));
+            pour(&mut flow.ready, &mut flow.input);
         }
         if !has_changed && flow.input.is_empty() {
             return;
@@ -162,11 +163,11 @@ impl<E: Gated> Gate<E> {
         } else if let Some(under_way) = flow.under_way.as_mut() {
             under_way
         } else {
-            return flow.ready.extend(flow.input.drain(..));
+            return pour(&mut flow.ready, &mut flow.input);
         };
         waiting.inputs += 1;
         waiting.effects += flow.input.len();
-        flow.held.extend(flow.input.drain(..));
+        pour(&mut flow.held, &mut flow.input);
     }
 
     /// Whether changes wait for a batch, and none is at the store.
@@ -215,7 +216,11 @@ impl<E: Gated> Gate<E> {
         let is_under_way = revision == self.revision;
         let Some(flow) = self.flow.as_mut().filter(|_| is_under_way) else { return };
         let Some(waiting) = flow.under_way.take() else { return };
-        flow.ready.extend(flow.held.drain(..waiting.effects));
+        if waiting.effects == flow.held.len() {
+            pour(&mut flow.ready, &mut flow.held);
+        } else {
+            flow.ready.extend(flow.held.drain(..waiting.effects));
+        }
         if let Some(next) = flow.next.as_mut().filter(|_| is_armed(Bug::NextReleased)) {
             flow.ready.extend(flow.held.drain(..std::mem::take(&mut next.effects)));
         }
@@ -223,6 +228,7 @@ impl<E: Gated> Gate<E> {
     }
 
     /// The next effect that may leave.
+    #[inline]
     pub fn next_effect(&mut self) -> Option<E> {
         let flow = self.flow.as_mut()?;
         let next = flow.ready.pop_front();
@@ -297,6 +303,7 @@ impl<E: Gated> Gate<E> {
         }
     }
 
+    #[inline]
     fn flow(&mut self) -> &mut Flow<E> {
         self.flow.get_or_insert_default()
     }
@@ -309,5 +316,14 @@ impl<E> Flow<E> {
             && !self.has_changed
             && self.under_way.is_none()
             && self.next.is_none()
+    }
+}
+
+/// Moves all effects behind those that are there. Without those nothing is copied.
+fn pour<E>(to: &mut VecDeque<E>, from: &mut VecDeque<E>) {
+    if to.is_empty() {
+        std::mem::swap(to, from);
+    } else {
+        to.append(from);
     }
 }

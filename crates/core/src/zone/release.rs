@@ -33,11 +33,13 @@ impl From<ZoneOutput> for Released {
 
 impl Release {
     /// Something of the present step.
+    #[inline]
     pub(crate) fn push(&mut self, output: ZoneOutput) {
         self.after(output.into());
     }
 
     /// A frame of the present step that its reader acknowledges with this number.
+    #[inline]
     pub(crate) fn push_numbered(&mut self, seq: u64, output: ZoneOutput) {
         self.after(Released { number: Some(seq), output });
     }
