@@ -43,6 +43,8 @@ pub(crate) struct ZoneInfo {
     is_used: bool,
     /// The hub is not ready before this zone is open.
     awaited: bool,
+    /// An incarnation of it has been open since the start of the process.
+    has_opened: bool,
     /// It was told to end: every incarnation is told again.
     pub end_asked: bool,
 }
@@ -75,9 +77,10 @@ impl ZoneInfo {
         std::mem::take(&mut self.awaited)
     }
 
-    /// Whether it is there: open, or kept and about to be.
+    /// Whether it is there: open, or about to be opened again from what the store or a faulted
+    /// incarnation has left.
     pub(crate) fn is_kept(&self) -> bool {
-        self.awaited || self.owner().is_some()
+        self.awaited || self.has_opened
     }
 }
 
@@ -145,6 +148,7 @@ impl Hub {
             opened_by,
             is_used: false,
             awaited,
+            has_opened: false,
             end_asked: false,
         };
         self.zones.insert(id, info);
@@ -155,7 +159,10 @@ impl Hub {
     pub(crate) fn heed_zone(&mut self, now: Time, zone: ZoneId, owner: OwnerEpoch, said: ToHub) {
         let Some(info) = self.zones.get_mut(&zone) else { return };
         match (info.state, &said) {
-            (ZoneState::Opening, ToHub::Opened { .. }) => info.state = ZoneState::Open(owner),
+            (ZoneState::Opening, ToHub::Opened { .. }) => {
+                info.state = ZoneState::Open(owner);
+                info.has_opened = true;
+            }
             // A zone whose state cannot be saved faults before it has opened.
             (ZoneState::Opening, ToHub::OpenRefused { .. } | ToHub::Faulted { .. }) => {}
             (ZoneState::Open(current), _) if current == owner => {}

@@ -2,8 +2,8 @@
 //! seat without its stay or a stay without its seat.
 
 use rejoin_core::event::EndCause;
-use rejoin_core::exchange::ZoneName;
-use rejoin_core::hub::{Answer, Command, SessionConfig};
+use rejoin_core::exchange::{ToHub, ZoneName};
+use rejoin_core::hub::{Answer, Command, HubInput, SessionConfig};
 use rejoin_core::id::{GameId, SeatId, SessionId, ZoneId};
 use rejoin_core::scope::ScopeId;
 use rejoin_core::seat::{GameNews, SeatAsk, SeatStep};
@@ -315,6 +315,19 @@ fn a_games_zone_stays_one_through_a_crash() {
     assert_eq!(desk.take("ann"), ["refused 1 SeatRequired"]);
     desk.up("ann", shown("plaza", &seat.to_string()));
     assert!(is_inside(&desk, "ann"));
+}
+
+#[test]
+fn a_games_zone_is_one_while_it_opens_again() {
+    let (mut desk, _, _) = opened("plaza");
+    let zone = ZoneId::of("plaza", &GAME.to_string());
+    let owner = desk.zones[&zone].machine.owner();
+    desk.zones.remove(&zone);
+    desk.hold_zones = true;
+    let said = ToHub::Faulted { poisoned: None, stuck: true, text: "Stuck".to_owned() };
+    desk.input(HubInput::FromZone(zone, owner, said));
+    // The server's own host names these Games as its own. The directory ends those that it leaves out.
+    assert_eq!(desk.hub.games().map(|(game, _)| game).collect::<Vec<_>>(), [GAME]);
 }
 
 #[test]
