@@ -35,7 +35,7 @@ pub struct Books {
     sends: BTreeMap<SendId, (u64, u64)>,
     /// A report that is awaited, and how many wishes came before it.
     report: Option<(SendId, u64)>,
-    /// Reports that were asked for and answered since it was connected last.
+    /// Reports that were asked for and answered.
     pub answers: u64,
     /// Something of this book may be lost: counts are not judged.
     loose: bool,
@@ -98,7 +98,6 @@ impl Books {
         match event {
             Event::Connected { rung, reason, session, zone, lost_upstream, .. } => {
                 self.connected = true;
-                self.answers = 0;
                 self.connected_to(*rung, *reason, *lost_upstream, book);
                 self.session = Some(*session);
                 self.zone = zone.clone();

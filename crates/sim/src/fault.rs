@@ -20,8 +20,6 @@ use crate::link::Who;
 use crate::speech::{Verb, Wish};
 use crate::world::World;
 
-/// Once faults have stopped, the longest time until a connected player has two answers.
-const ANSWER_US: u64 = 30_000_000;
 /// Simulated time between two looks at whether something goes wrong.
 const FAULT_EVERY_US: u64 = 100_000;
 
@@ -544,18 +542,9 @@ impl World {
     pub fn is_settled(&self) -> bool {
         let is_done = |index| {
             let player: &crate::player::Player = &self.players[index];
-            player.retired || (player.was_back && !self.is_unanswered(index))
+            player.retired || (player.was_back && !player.is_unanswered(self.now))
         };
         (0..self.players.len()).all(is_done) && self.seats_settled()
-    }
-
-    /// Whether a player has been connected for long and has no answer to what it asks.
-    #[must_use]
-    pub fn is_unanswered(&self, index: usize) -> bool {
-        let player = &self.players[index];
-        !player.retired
-            && player.connected_since.is_some_and(|since| since + ANSWER_US < self.now)
-            && player.books.answers < 2
     }
 
     /// How much those still have to say who were not seen with nothing to say.

@@ -45,7 +45,7 @@ impl World {
                         self.players[index].books.volatile |= volatile;
                     }
                     self.players[index].books.is_shared = self.players[index].shared;
-                    self.players[index].books.hear(&event, book);
+                    self.players[index].hear(&event, book, self.now);
                     self.answer_calls(index, &event);
                 }
             }

@@ -158,7 +158,7 @@ impl World {
                 let text = format!("player {index} is {status:?} with {buffered} unacknowledged");
                 self.watch.fail("comes-back", text);
             }
-            if self.is_unanswered(index) {
+            if player.is_unanswered(self.now) {
                 let text = format!("player {index} asked how things stand and hears no answer");
                 self.watch.fail("heard-all", text);
             }

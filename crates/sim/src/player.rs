@@ -1,7 +1,7 @@
 //! An honest player: the real client, a clock of its own, a memory that can be lost, and wishes.
 
 use bytes::Bytes;
-use rejoin_client::{Client, Config, Identity, ResumeState, Secret, Status, Time};
+use rejoin_client::{Client, Config, Event, Identity, ResumeState, Secret, Status, Time};
 use rejoin_core::id::PlayerId;
 use rejoin_core::zone::Message;
 use rejoin_testkit::parts::rng::Rng;
@@ -11,6 +11,9 @@ use rejoin_wire::{DEFLATE, Encoding};
 use crate::books::Books;
 use crate::bureau::Ticket;
 use crate::speech::{Verb, Wish};
+
+/// Once faults have stopped, a connected player has two answers within this time.
+const ANSWER_US: u64 = 30_000_000;
 
 /// How a player is known.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -49,6 +52,8 @@ pub struct Player {
     pub was_back: bool,
     /// Once faults had stopped: since when it has been connected at every nudge.
     pub connected_since: Option<u64>,
+    /// When the last two answers came, the last one second; 0 stands for none.
+    pub answered: [u64; 2],
     /// It should not be connected any more.
     pub retired: bool,
     /// Seats that were reserved for it.
@@ -86,6 +91,7 @@ impl Player {
             shared: false,
             was_back: false,
             connected_since: None,
+            answered: [0; 2],
             retired: false,
             tickets: Vec::new(),
             account: None,
@@ -179,6 +185,24 @@ impl Player {
         self.client.status() == Status::Connected
     }
 
+    /// Books what its client tells, and when an answer came. `book` is the number of the next book.
+    pub fn hear(&mut self, event: &Event, book: u64, now: u64) {
+        let answers = self.books.answers;
+        self.books.hear(event, book);
+        if self.books.answers > answers {
+            self.answered = [self.answered[1], now];
+        }
+    }
+
+    /// Whether it has been connected for long and has had fewer than two answers in that time. A session
+    /// may end between two nudges because its lifetime is over, and the next one begins at once. The
+    /// answers of both count then, so that the last session is not judged before its time.
+    #[must_use]
+    pub fn is_unanswered(&self, now: u64) -> bool {
+        let is_late = |since: u64| since.max(self.answered[0]) + ANSWER_US < now;
+        !self.retired && self.connected_since.is_some_and(is_late)
+    }
+
     /// Makes one wish.
     pub fn wish(&mut self, verb: Verb, arg: u64) {
         let (book, number) = (self.books.book, self.books.wishes + 1);
@@ -220,5 +244,63 @@ fn identity(known: Known, secret: Option<[u8; 32]>) -> Identity {
         Known::Key(key) => Identity::Key(Box::new(Stamp(key))),
         Known::Secret => Identity::Secret(secret.map(Secret::new)),
         Known::Anonymous => Identity::Anonymous,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rejoin_client::{RequestEnd, Rung, SendId};
+    use rejoin_wire::v1::{CloseCode, RefusalCode, RungReason};
+
+    use super::*;
+
+    const SECOND_US: u64 = 1_000_000;
+
+    /// A player that was answered in its first session at each of these seconds, and has begun another
+    /// session since, because the lifetime of the first was over.
+    fn in_second_session(answered: &[u64]) -> Player {
+        let mut player = Player::new(0, Known::Anonymous, &mut Rng::new(1));
+        player.connected_since = Some(0);
+        for second in answered {
+            let request = SendId(*second);
+            player.books.asked(request);
+            let how = RequestEnd::Refused(RefusalCode::NotMember);
+            player.hear(&Event::RequestEnded { request, how }, 1, second * SECOND_US);
+        }
+        let connected = Event::Connected {
+            rung: Rung::New,
+            reason: RungReason::First,
+            session: 2,
+            player: [0; 16],
+            zone: None,
+            found: false,
+            lost_upstream: 0,
+            after: Some(CloseCode::Lifetime),
+            capabilities: Vec::new(),
+        };
+        let last = answered.last().map_or(0, |second| second * SECOND_US);
+        player.hear(&connected, 2, last + SECOND_US / 2);
+        player
+    }
+
+    #[test]
+    fn a_session_that_has_just_begun_does_not_owe_two_answers() {
+        let player = in_second_session(&[39, 40]);
+        assert!(!player.is_unanswered(41 * SECOND_US));
+    }
+
+    #[test]
+    fn another_session_does_not_excuse_silence() {
+        assert!(in_second_session(&[]).is_unanswered(31 * SECOND_US), "no answer at all");
+        assert!(in_second_session(&[1]).is_unanswered(31 * SECOND_US), "one answer");
+        assert!(in_second_session(&[39, 40]).is_unanswered(70 * SECOND_US), "no answer since");
+    }
+
+    #[test]
+    fn answers_from_before_it_was_connected_do_not_count() {
+        let mut player = in_second_session(&[39, 40]);
+        player.connected_since = Some(41 * SECOND_US);
+        assert!(!player.is_unanswered(71 * SECOND_US));
+        assert!(player.is_unanswered(72 * SECOND_US));
     }
 }
