@@ -104,14 +104,22 @@ impl Hub {
     }
 
     /// Asks the directory whatever it has not been asked yet, once all of that is kept.
+    ///
+    /// A claim is asked for once its zone is open. Before that nobody knows whether the zone had let the
+    /// session in before a crash or a fault: a refused claim would then give up a stay in which the zone has
+    /// acknowledged messages.
     pub(crate) fn ask_seats(&mut self, now: Time, id: SessionId) {
         if !self.is_settled(id) {
             return self.after(id, After::Seats);
         }
+        let is_zone_open = self.is_zone_open(id);
         let Some(session) = self.sessions.get_mut(&id) else { return };
         let player = session.player;
         let mut requests = Vec::new();
         for seating in session.seats.iter_mut().filter(|seating| seating.asked_at.is_none()) {
+            if seating.step == SeatStep::Claiming && !is_zone_open {
+                continue;
+            }
             let Some(ask) = seating.wanted() else { continue };
             seating.asked_at = Some(now);
             let Seating { game, seat, stay, .. } = *seating;
@@ -122,6 +130,12 @@ impl Hub {
         }
         self.out.extend(requests.into_iter().map(HubOutput::Seat));
         self.alarms.set(now, self.config.seat_limit, Alarm::Seats(id));
+    }
+
+    /// Whether the zone that a session is in, or on its way into, can be spoken to.
+    fn is_zone_open(&self, id: SessionId) -> bool {
+        let zone = self.sessions.get(&id).and_then(|session| session.zone());
+        zone.and_then(|zone| self.zones.get(&zone)).is_some_and(|zone| zone.owner().is_some())
     }
 
     /// What a crash left open is asked again.

@@ -280,7 +280,10 @@ impl Hub {
                         None if seated && members.contains(&(id, stay)) => {
                             self.found_inside(now, id, stay);
                         }
-                        None => self.after(id, After::Admit(stay)),
+                        None => {
+                            self.after(id, After::Seats);
+                            self.after(id, After::Admit(stay));
+                        }
                         // The zone had committed the admission: it must part the member first.
                         Some(cause) if members.contains(&(id, stay)) => {
                             let cause = cause.part_cause();

@@ -303,6 +303,46 @@ fn a_crash_between_any_two_steps_leaves_no_seat_and_no_member_alone() {
     }
 }
 
+/// The zone has let ann in and applied what she said, and no commit of her session knows: its row still
+/// says that she is on her way. The claim of her seat runs out while the server is down, and somebody else
+/// takes the seat.
+fn admitted_behind_the_sessions_back(then: &str) -> Desk {
+    let (mut desk, seat, _) = opened("plaza");
+    desk.clerk.silent = true;
+    desk.up("ann", shown("plaza", &seat.to_string()));
+    desk.store.hold(|scope| matches!(scope, ScopeId::Session(_)));
+    desk.clerk.silent = false;
+    for request in std::mem::take(&mut desk.clerk.unanswered) {
+        let verdict = desk.clerk.answer(&request);
+        desk.input(HubInput::Seat(request, verdict));
+    }
+    desk.say("ann", "say one");
+    desk.say("ann", then);
+    assert_eq!(desk.client("ann").applied, 3, "the zone has acknowledged it");
+    desk.crash();
+    let bob = desk.client("bob").player();
+    desk.clerk.seats.insert(seat, (bob, Seat::Reserved));
+    desk.take("ann");
+    desk.restart();
+    desk
+}
+
+#[test]
+fn a_claim_that_ran_out_in_a_crash_loses_nothing_of_whom_the_zone_had_let_in() {
+    let mut desk = admitted_behind_the_sessions_back("say two");
+    let welcome = desk.resume("ann");
+    assert_eq!((welcome.rung(), welcome.applied, welcome.lost_upstream), (Rung::Replayed, 3, 0));
+    assert_eq!(desk.take("ann").last().map(String::as_str), Some("out SeatLost"));
+}
+
+#[test]
+fn a_claim_that_ran_out_in_a_crash_loses_nothing_of_whom_the_zone_had_sent_on() {
+    let mut desk = admitted_behind_the_sessions_back("transfer plaza next");
+    assert_eq!(desk.place("ann"), Some(Place::In(ZoneId::of("plaza", "next"))));
+    let welcome = desk.resume("ann");
+    assert_eq!((welcome.rung(), welcome.applied, welcome.lost_upstream), (Rung::Replayed, 3, 0));
+}
+
 #[test]
 fn a_games_zone_stays_one_through_a_crash() {
     let (mut desk, seat, _) = opened("plaza");
