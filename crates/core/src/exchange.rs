@@ -14,7 +14,7 @@ use rejoin_wire::SharedFrame;
 use rejoin_wire::v1::{CloseCode, PartCause, RefusalCode, RungReason, Up, Welcome, down};
 
 use crate::id::{CallId, ConnectionId, Leg, ObjectId, PlayerId, SessionEpoch, SessionId};
-use crate::outbox::Stretch;
+use crate::stream::Tail;
 use crate::time::millis_u32;
 
 /// A message as a value, for sessions that live in the server and need no encoding.
@@ -253,7 +253,7 @@ pub struct Departed {
     /// Which stay ended.
     pub stay: u32,
     /// The unacknowledged end of its leg, `Parted` last.
-    pub tail: Stretch,
+    pub tail: Tail,
     /// The last number of the tail that was sent on the member's present connection.
     pub sent: u64,
     /// The epoch of that connection.

@@ -17,9 +17,9 @@ use crate::guard::Origin;
 use crate::hub::{AfterCommit, Spent, Word};
 use crate::id::{ConnectionId, Leg, ObjectId, OwnerEpoch, PlayerId, SessionEpoch, ZoneId};
 use crate::mark::{Mark, hit};
-use crate::outbox::Outbox;
 use crate::scope::History;
 use crate::seat::Seating;
+use crate::stream::EarlierLegs;
 use crate::time::{Time, WallTime};
 use crate::timeline::Timeline;
 
@@ -256,7 +256,7 @@ pub struct Session {
     /// The highest number consumed of the client's stream, while it is in no zone.
     pub applied: u64,
     /// What it owes its client.
-    pub outbox: Outbox,
+    pub outbox: EarlierLegs,
     /// How long it is held where no zone says otherwise.
     pub hold: Hold,
     /// How its messages are written.

@@ -9,7 +9,7 @@ use rejoin_core::budget::{Quota, Rate};
 use rejoin_core::exchange::Hold;
 use rejoin_core::guard::GuardConfig;
 use rejoin_core::hub::{Admission, Duplicates, HubConfig, ZoneKind};
-use rejoin_core::outbox::OutboxLimits;
+use rejoin_core::stream::OutboxLimits;
 use rejoin_core::zone::{Durability, ZoneConfig};
 use rejoin_directory::DirectoryConfig;
 use rejoin_testkit::parts::rng::Rng;

@@ -15,7 +15,6 @@ use crate::exchange::{Attach, Hold, Link, ResumeFrom, ToZone};
 use crate::gate::Gate;
 use crate::id::{ConnectionId, Leg, SessionEpoch, SessionId};
 use crate::mark::{Mark, hit};
-use crate::outbox::{Outbox, Stretch};
 use crate::planted::{Bug, is_armed};
 use crate::scope::{History, ScopeId};
 use crate::secret::Secret;
@@ -23,6 +22,7 @@ use crate::session::token::{Presented, Tokens};
 use crate::session::{
     Absence, Flags, Identity, Latency, LostUpstream, Place, Presence, Serializer, Session, Window,
 };
+use crate::stream::{EarlierLegs, Tail};
 use crate::time::{Time, millis_u32};
 use crate::timeline::{Timeline, What};
 
@@ -243,8 +243,8 @@ impl Hub {
         identity: Identity,
         hold: Hold,
     ) -> Session {
-        let mut outbox = Outbox::default();
-        outbox.append(Stretch::open(Leg::first(1)), self.config.outbox);
+        let mut outbox = EarlierLegs::default();
+        outbox.append(Tail::open(Leg::first(1)), self.config.outbox);
         Session {
             player,
             credential: player,

@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::budget::Rate;
 use crate::exchange::Hold;
 use crate::guard::GuardConfig;
-use crate::outbox::OutboxLimits;
+use crate::stream::OutboxLimits;
 use crate::zone::ZoneConfig;
 
 /// What a second login of a player means.

@@ -17,8 +17,8 @@ use crate::event::EndCause;
 use crate::exchange::{Link, ZoneName};
 use crate::id::{CallId, Leg, SessionId, ZoneId};
 use crate::mark::{Mark, hit};
-use crate::outbox::{Kept, Stretch};
 use crate::session::{Place, Window};
+use crate::stream::{Kept, Tail};
 use crate::text::clip;
 use crate::time::Time;
 use crate::zone::Delivery;
@@ -239,7 +239,7 @@ impl Hub {
             session.leg.turn = session.leg.turn.saturating_add(1);
             session.outbox.clear();
             let (leg, last) = (session.leg, session.last);
-            let stretch = Stretch { leg, from: last, last, kept: Default::default() };
+            let stretch = Tail { leg, from: last, last, kept: Default::default() };
             session.outbox.append(stretch, limits);
             resync.leg = leg.to_wire();
             resync.seq = last;
@@ -256,7 +256,7 @@ impl Hub {
         let Some(session) = self.sessions.get_mut(&id) else { return Leg::default() };
         session.leg = Leg::first(session.leg.stay.saturating_add(1));
         session.last = 0;
-        session.outbox.append(Stretch::open(session.leg), limits);
+        session.outbox.append(Tail::open(session.leg), limits);
         let leg = session.leg;
         self.set_place(id, Place::Nowhere);
         self.touch(id);

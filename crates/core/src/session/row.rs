@@ -18,11 +18,11 @@ use crate::exchange::{Hold, ZoneName};
 use crate::gate::Gate;
 use crate::hub::Spent;
 use crate::id::{GameId, Leg, PlayerId, SeatId, SessionEpoch, SessionId, ZoneId};
-use crate::outbox::{Kept, Outbox, OutboxLimits, Stretch, Unsaved};
 use crate::planted::{Bug, is_armed};
 use crate::scope::{Change, History, Opened, RESTORED, ScopeId};
 use crate::seat::{SeatStep, Seating};
 use crate::secret::SecretHash;
+use crate::stream::{EarlierLegs, Kept, OutboxLimits, Tail, Unsaved};
 use crate::time::{Time, WallTime, micros};
 use crate::timeline::Timeline;
 
@@ -269,7 +269,7 @@ fn seating_of(row: &SeatRow) -> Result<Seating, String> {
     Ok(Seating::kept(game, seat, row.stay, *step))
 }
 
-fn outbox_changes(outbox: &mut Outbox, changes: &mut Vec<Change>) {
+fn outbox_changes(outbox: &mut EarlierLegs, changes: &mut Vec<Change>) {
     let fresh = outbox
         .unstored()
         .map(|(leg, kept)| Change::Put(frame_key(leg, kept.seq), kept.frame.protobuf().clone()));
@@ -286,8 +286,8 @@ fn outbox_changes(outbox: &mut Outbox, changes: &mut Vec<Change>) {
     }
 }
 
-fn outbox_row(outbox: &Outbox) -> OutboxRow {
-    let stretches = outbox.stretches().map(|stretch| StretchRow {
+fn outbox_row(outbox: &EarlierLegs) -> OutboxRow {
+    let stretches = outbox.tails().map(|stretch| StretchRow {
         leg: stretch.leg.to_wire(),
         from: stretch.from,
         last: stretch.last,
@@ -405,15 +405,15 @@ fn place_of(row: &Row) -> Place {
 
 /// The outbox from its row and the rows of its frames. One that an earlier version wrote has its frames
 /// in the row itself; they get rows of their own with the session's next commit.
-fn outbox_of(row: OutboxRow, opened: &Opened, limits: OutboxLimits) -> Result<Outbox, String> {
+fn outbox_of(row: OutboxRow, opened: &Opened, limits: OutboxLimits) -> Result<EarlierLegs, String> {
     let has_rows = row.stretches.iter().all(|stretch| stretch.frames.is_empty());
     let stretches = row.stretches.into_iter().map(|stretch| {
         let kept = stretch.seqs.into_iter().zip(stretch.frames);
         let kept = kept.map(|(seq, frame)| Kept { seq, frame: SharedFrame::from_encoded(frame) });
         let leg = Leg::from_wire(stretch.leg);
-        Stretch { leg, from: stretch.from, last: stretch.last, kept: kept.collect() }
+        Tail { leg, from: stretch.from, last: stretch.last, kept: kept.collect() }
     });
-    let mut stretches: VecDeque<Stretch> = stretches.collect();
+    let mut stretches: VecDeque<Tail> = stretches.collect();
     // Rows come in the order of their keys, so frames come in the order of their numbers.
     for (key, value) in opened.rows.iter().filter(|(key, _)| key.starts_with(FRAME)) {
         let of = parse_frame_key(key).and_then(|(leg, seq)| {
@@ -423,5 +423,5 @@ fn outbox_of(row: OutboxRow, opened: &Opened, limits: OutboxLimits) -> Result<Ou
         let frame = SharedFrame::from_encoded(value.clone());
         stretch.kept.push_back(Kept { seq, frame });
     }
-    Ok(Outbox::restored(stretches, has_rows, limits))
+    Ok(EarlierLegs::restored(stretches, has_rows, limits))
 }

@@ -3,6 +3,7 @@
 //! ever undone. There is no replay of inputs: what came after the last cut comes again, because it
 //! was not acknowledged.
 
+use std::collections::{BTreeMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
@@ -23,11 +24,10 @@ use crate::event::Event;
 use crate::exchange::{ToHub, ZoneName};
 use crate::id::{CallId, JobId, Leg, ObjectId, PlayerId, Revision, SessionEpoch, SessionId};
 use crate::mark::{Mark, hit};
-use crate::outbox::Kept;
 use crate::planted::{Bug, is_armed};
 use crate::roster::Presence;
 use crate::scope::Change;
-use crate::session::LostUpstream;
+use crate::stream::{Inbound, Kept, Outbound, Tail};
 use crate::time::{Time, micros};
 
 /// When to cut and what the last one held.
@@ -215,14 +215,14 @@ impl<Z: Zone> ZoneCore<Z> {
         if let Some((session, number)) = poisoned
             && let Some(member) = self.room.active_mut(session)
         {
-            member.poisoned.push(number);
+            member.inbound.poison(number);
             self.room.dirty.any = true;
         }
         self.announce(now);
     }
 
     fn announce(&mut self, now: Time) {
-        let members = self.room.members.iter().map(|(id, m)| (*id, m.leg.stay)).collect();
+        let members = self.room.members.iter().map(|(id, m)| (*id, m.stay())).collect();
         let match_running = self.room.match_running();
         self.out.push(ZoneOutput::ToHub(ToHub::Opened { members, match_running }));
         let leaving: Vec<SessionId> =
@@ -264,8 +264,9 @@ fn describe_room(now: Time, room: &Room, is_base: bool) -> Cut {
     let outbox = changed.iter().flat_map(|(id, member)| {
         // A leaver's outbox holds what the ring may have held before: all of it is written.
         let from = if member.is_active() { said } else { 0 };
-        let start = member.outbox.partition_point(|kept| kept.seq <= from);
-        member.outbox.range(start..).map(move |kept| row::OutboxRow {
+        let own = member.outbound.own();
+        let start = own.partition_point(|kept| kept.seq <= from);
+        own.range(start..).map(move |kept| row::OutboxRow {
             session: id.0,
             seq: kept.seq,
             frame: kept.frame.protobuf().clone(),
@@ -318,7 +319,7 @@ fn member_row(service: Time, session: SessionId, member: &Member) -> row::Member
         let name = name.unwrap_or(ZoneName { kind: String::new(), name: String::new() });
         row::LeavingRow {
             cause: leaving.cause.into(),
-            last: leaving.last,
+            last: member.outbound.newest(),
             next_kind: name.kind,
             next_name: name.name,
             next_payload: payload.unwrap_or_default(),
@@ -329,15 +330,15 @@ fn member_row(service: Time, session: SessionId, member: &Member) -> row::Member
     row::MemberRow {
         session: session.0,
         player: Bytes::copy_from_slice(&member.player.0),
-        leg: member.leg.to_wire(),
+        leg: member.outbound.leg().to_wire(),
         native: member.native,
         joined: member.joined,
         epoch: member.epoch.0,
-        newest: member.newest,
-        acked: member.acked,
-        lost: member.lost,
-        applied: member.applied,
-        poisoned: member.poisoned.clone(),
+        newest: member.outbound.newest(),
+        acked: member.outbound.acked(),
+        lost: member.outbound.lost(),
+        applied: member.inbound.applied(),
+        poisoned: member.inbound.poisoned().to_vec(),
         leaving,
         calls: calls
             .map(|(id, key, rest_us)| row::CallRow { call: id.0, key: key.clone(), rest_us })
@@ -345,7 +346,7 @@ fn member_row(service: Time, session: SessionId, member: &Member) -> row::Member
         last_call: member.calls.last().0,
         avatar: member.avatar.map(|avatar| avatar.0),
         data: member.data.clone(),
-        turned: member.turned.into(),
+        turned: member.outbound.reset().into(),
         heard: member.heard,
     }
 }
@@ -457,31 +458,29 @@ fn restore_room(now: Time, room: &mut Room, cut: Cut) {
         let frame = SharedFrame::from_encoded(value.frame);
         room.stream.latest.set(value.key, Value { seq: value.seq, payload: value.payload, frame });
     }
+    let mut kept: BTreeMap<u64, VecDeque<Kept>> = BTreeMap::new();
+    for row in cut.outbox {
+        let frame = SharedFrame::from_encoded(row.frame);
+        kept.entry(row.session).or_default().push_back(Kept { seq: row.seq, frame });
+    }
     let (owner, gated) = (room.owner, room.config.durability.is_gated());
     let service = room.deadlines.service(now);
-    for row in cut.members {
+    for mut row in cut.members {
         let session = SessionId(row.session);
-        let mut member = member_of(service, row);
-        if member.is_active() {
+        let own = kept.remove(&row.session).unwrap_or_default();
+        if row.leaving.is_none() {
             // Broadcasts do not write a row for each who hears them: all that is committed counts.
-            member.newest = cut.last;
+            row.newest = cut.last;
         }
+        let mut member = member_of(service, row, own);
         if !gated && member.is_active() {
             // What was said after this cut is not known any more: no position of it can be met.
-            let leg = member.leg.next_turn(owner).unwrap_or(member.leg);
-            member.restart(leg, cut.last, RungReason::RolledBack);
+            let leg = member.outbound.leg();
+            let leg = leg.next_turn(owner).unwrap_or(leg);
+            member.outbound.restart(leg, cut.last, RungReason::RolledBack, None);
         }
         room.deadlines.arm(session, &mut member);
         room.members.insert(session, member);
-    }
-    for kept in cut.outbox {
-        if let Some(member) = room.members.get_mut(SessionId(kept.session))
-            && kept.seq > member.acked.max(member.lost)
-        {
-            let frame = SharedFrame::from_encoded(kept.frame);
-            member.outbox_bytes += frame.len();
-            member.outbox.push_back(Kept { seq: kept.seq, frame });
-        }
     }
     room.dirty.said = cut.last;
 }
@@ -513,43 +512,32 @@ fn entry_of(row: row::RingRow) -> Entry {
     Entry { seq: row.seq, to, cause, frame: SharedFrame::from_encoded(row.frame) }
 }
 
-fn member_of(service: Time, row: row::MemberRow) -> Member {
+fn member_of(service: Time, row: row::MemberRow, mut own: VecDeque<Kept>) -> Member {
     let leaving = row.leaving.map(|leaving| Leaving {
         cause: PartCause::try_from(leaving.cause).unwrap_or(PartCause::Lost),
-        last: leaving.last,
         next: leaving.has_next.then_some((
             ZoneName { kind: leaving.next_kind, name: leaving.next_name },
             leaving.next_payload,
         )),
     });
     let calls = row.calls.into_iter().map(|call| (CallId(call.call), call.key, call.rest_us));
+    own.retain(|kept| kept.seq > row.acked.max(row.lost));
+    let leg = Leg::from_wire(row.leg);
+    let tail = Tail { leg, from: row.acked, last: row.newest, kept: own };
+    let reset = RungReason::try_from(row.turned).unwrap_or(RungReason::Unspecified);
+    let mut inbound = Inbound::after(row.applied);
+    row.poisoned.into_iter().for_each(|number| inbound.poison(number));
     Member {
         player: PlayerId::from_slice(&row.player).unwrap_or_default(),
-        leg: Leg::from_wire(row.leg),
         native: row.native,
         joined: row.joined,
         epoch: SessionEpoch(row.epoch),
-        link: None,
         leaving,
         parting: false,
-        newest: row.newest,
-        sent: row.acked,
-        left: 0,
-        acked: row.acked,
-        lost: row.lost,
-        turned: RungReason::try_from(row.turned).unwrap_or(RungReason::Unspecified),
-        outbox: Default::default(),
-        outbox_bytes: 0,
-        flight: Default::default(),
-        flight_bytes: 0,
-        resyncing: None,
-        progress_at: None,
+        outbound: Outbound::restored(tail, row.lost, reset),
+        inbound,
+        acked_at: Time::ZERO,
         alarm_at: None,
-        applied: row.applied,
-        lost_upstream: LostUpstream::default(),
-        told: row.applied,
-        told_at: Time::ZERO,
-        poisoned: row.poisoned,
         calls: Calls::from_rows(service, CallId(row.last_call), calls),
         avatar: row.avatar.map(ObjectId),
         data: row.data,

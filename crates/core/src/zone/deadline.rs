@@ -48,7 +48,7 @@ impl Deadlines {
 
     /// Makes sure that a member is looked at when the first of its deadlines comes.
     pub(crate) fn arm(&mut self, session: SessionId, member: &mut Member) {
-        let next = [member.progress_at, member.calls.next_deadline()].into_iter().flatten().min();
+        let next = member.next_deadline();
         let Some(next) = next.filter(|next| member.alarm_at.is_none_or(|at| *next < at)) else {
             return;
         };

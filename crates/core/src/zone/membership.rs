@@ -10,17 +10,16 @@ use rejoin_wire::v1::{
 use rejoin_wire::{Limits, SharedFrame};
 
 use super::core::{Delivery, Life, ZoneCore, ZoneOutput};
-use super::member::{Leaving, Member, Resyncing};
+use super::member::{Leaving, Member};
 use super::room::MatchData;
 use super::{Disconnect, JoinDenied, Zone};
 use crate::call::{CallFailed, Calls};
 use crate::event::Event;
-use crate::exchange::{Admit, Attach, Departed, Link, ResumeFrom, ToHub, ToZone, ZoneName};
-use crate::id::{Leg, OwnerEpoch, PlayerId, SessionEpoch, SessionId};
+use crate::exchange::{Admit, Attach, Departed, Link, ToHub, ToZone, ZoneName};
+use crate::id::{Leg, PlayerId, SessionEpoch, SessionId};
 use crate::mark::{Mark, hit};
-use crate::outbox::Stretch;
 use crate::planted::{Bug, is_armed};
-use crate::session::LostUpstream;
+use crate::stream::{Inbound, Outbound};
 use crate::time::Time;
 
 impl<Z: Zone> ZoneCore<Z> {
@@ -39,7 +38,7 @@ impl<Z: Zone> ZoneCore<Z> {
             }
             ToZone::Word { number, to, body } => self.say_word(number, &to, body),
             ToZone::Transfer { session, stay, to, payload } => {
-                let here = |member: &Member| member.leg.stay == stay;
+                let here = |member: &Member| member.stay() == stay;
                 if self.room.active(session).is_some_and(here) {
                     self.depart(now, session, PartCause::Transferred, Some((to, payload)), 0);
                 }
@@ -54,7 +53,7 @@ impl<Z: Zone> ZoneCore<Z> {
     fn admit(&mut self, now: Time, admit: Admit) {
         let (session, stay) = (admit.session, admit.stay);
         if let Some(member) = self.room.members.get(&session)
-            && member.leg.stay == stay
+            && member.stay() == stay
         {
             // Said again after a crash: it is here, or has been and its departure is on its way.
             if member.is_active() {
@@ -110,34 +109,23 @@ impl<Z: Zone> ZoneCore<Z> {
     }
 
     fn insert(&mut self, admit: &Admit) {
-        let link = admit.link.map(|connection| Link { connection, epoch: admit.epoch });
+        let mut outbound = Outbound::new(Leg::first(admit.stay));
+        if let Some(connection) = admit.link {
+            outbound.attach(Link { connection, epoch: admit.epoch }, 0);
+        }
+        let mut inbound = Inbound::after(admit.applied);
+        admit.poisoned.into_iter().for_each(|number| inbound.poison(number));
         let member = Member {
             player: admit.player,
-            leg: Leg::first(admit.stay),
             native: admit.native,
             joined: self.room.stream.last + 1,
             epoch: admit.epoch,
-            link,
             leaving: None,
             parting: false,
-            newest: 0,
-            sent: 0,
-            left: 0,
-            acked: 0,
-            lost: 0,
-            turned: RungReason::Unspecified,
-            outbox: Default::default(),
-            outbox_bytes: 0,
-            flight: Default::default(),
-            flight_bytes: 0,
-            resyncing: None,
-            progress_at: None,
+            outbound,
+            inbound,
+            acked_at: Time::ZERO,
             alarm_at: None,
-            applied: admit.applied,
-            lost_upstream: LostUpstream::default(),
-            told: admit.applied,
-            told_at: Time::ZERO,
-            poisoned: admit.poisoned.into_iter().collect(),
             calls: Calls::default(),
             avatar: None,
             data: admit.data.clone(),
@@ -186,7 +174,7 @@ impl<Z: Zone> ZoneCore<Z> {
     /// A connection takes its place: the fence, the rung and `applied` are one step.
     fn attach(&mut self, now: Time, attach: Attach) {
         let Attach { session, stay, link, from, backlog, mut welcome, .. } = attach;
-        let Some(member) = self.room.members.get_mut(session).filter(|m| m.leg.stay == stay) else {
+        let Some(member) = self.room.members.get_mut(session).filter(|m| m.stay() == stay) else {
             self.out.push(ZoneOutput::ToHub(ToHub::Missing { session, stay }));
             return;
         };
@@ -196,20 +184,18 @@ impl<Z: Zone> ZoneCore<Z> {
             return;
         }
         member.epoch = link.epoch;
-        member.unlink();
-        let (lost, applied) = (&mut member.lost_upstream, &mut member.applied);
-        let (lost, is_behind) = lost.jump(applied, attach.oldest_unacked, attach.lost_known);
-        welcome.lost_upstream = lost;
-        member.told = member.applied;
-        welcome.applied = member.applied;
+        member.outbound.detach();
+        let continued = member.inbound.continue_at(attach.oldest_unacked, attach.lost_known);
+        welcome.lost_upstream = continued.lost;
+        welcome.applied = member.inbound.applied();
         welcome.zone = Some(zone_ref(&self.room.name));
         self.room.dirty.members.insert(session);
         self.room.dirty.any = true;
         self.reconnect_roster(now, session);
         let Some(member) = self.room.active(session) else { return };
-        match verdict(member, &from, self.room.owner) {
-            // Whoever lost something in either direction is told so.
-            Ok(_) if welcome.lost_upstream > 0 || is_behind => {
+        match member.outbound.resume(&from, self.room.owner) {
+            // A loss in either direction is no replay.
+            Ok(_) if continued.lost > 0 || continued.is_behind => {
                 self.resync_returning(now, session, link, RungReason::RolledBack, *welcome);
             }
             Ok(position) => self.replay(now, session, link, position, backlog, *welcome),
@@ -233,19 +219,14 @@ impl<Z: Zone> ZoneCore<Z> {
             return;
         }
         let Some(member) = self.room.active_mut(session) else { return };
-        if member.lost > position.unwrap_or(0) {
+        if member.outbound.lost() > position.unwrap_or(0) {
             // What the game said just now pushed out something the client has not had.
             self.resync(now, session, link, RungReason::Overrun, Some(welcome));
             return self.tell_attached(session, link.epoch, RungReason::Overrun, 0);
         }
-        member.link = Some(link);
-        member.resyncing = None;
-        if let Some(seq) = position {
-            welcome.leg = member.leg.to_wire();
-            member.acknowledge(seq);
-            member.sent = seq;
-        } else {
-            member.sent = 0;
+        member.outbound.replay(link, position);
+        if position.is_some() {
+            welcome.leg = member.outbound.leg().to_wire();
         }
         welcome.rung = Rung::Replayed.into();
         welcome.reason = RungReason::Complete.into();
@@ -294,13 +275,11 @@ impl<Z: Zone> ZoneCore<Z> {
         let latest = self.room.stream.latest.all();
         let zone = zone_ref(&self.room.name);
         let Some(member) = self.room.active_mut(session) else { return };
-        let Some(leg) = member.leg.next_turn(owner) else {
+        let Some(leg) = member.outbound.leg().next_turn(owner) else {
             return self.depart(now, session, PartCause::Lost, None, 0);
         };
-        member.restart(leg, seq, reason);
-        member.link = Some(link);
-        member.resyncing = Some(Resyncing { seq, again: false });
-        let applied = member.applied;
+        member.outbound.restart(leg, seq, reason, Some(link));
+        let applied = member.inbound.applied();
         let mut lost_upstream = 0;
         if let Some(mut welcome) = welcome {
             welcome.rung = Rung::Resynced.into();
@@ -348,7 +327,7 @@ impl<Z: Zone> ZoneCore<Z> {
 
     /// A live member missed something for good.
     pub(crate) fn resync_in_place(&mut self, now: Time, session: SessionId) {
-        if let Some(link) = self.room.active(session).and_then(|member| member.link) {
+        if let Some(link) = self.room.active(session).and_then(|member| member.outbound.link()) {
             hit(Mark::ResyncedInPlace);
             self.room.dirty.any = true;
             self.resync(now, session, link, RungReason::Overrun, None);
@@ -358,11 +337,11 @@ impl<Z: Zone> ZoneCore<Z> {
     fn dropped(&mut self, now: Time, session: SessionId, stay: u32, epoch: SessionEpoch) {
         let Some(member) = self.room.active_mut(session) else { return };
         // The session has lost this epoch, and with it every earlier one.
-        if member.leg.stay != stay || member.epoch > epoch || !member.is_connected() {
+        if member.stay() != stay || member.epoch > epoch || !member.is_connected() {
             hit(Mark::StaleIgnored);
             return;
         }
-        member.unlink();
+        member.outbound.detach();
         let player = member.player;
         let _ = self.room.roster.disconnect(now, session);
         self.room.dirty.players.insert(player);
@@ -378,7 +357,7 @@ impl<Z: Zone> ZoneCore<Z> {
 
     fn part(&mut self, now: Time, session: SessionId, stay: u32, cause: PartCause) {
         match self.room.members.get(&session) {
-            Some(member) if member.leg.stay == stay => {
+            Some(member) if member.stay() == stay => {
                 if member.is_active() {
                     self.depart(now, session, cause, None, 0);
                 }
@@ -398,8 +377,8 @@ impl<Z: Zone> ZoneCore<Z> {
         to: u64,
     ) {
         let Some(member) = self.room.active_mut(session) else { return };
-        let (player, stay, is_native) = (member.player, member.leg.stay, member.native);
-        if member.applied > member.told {
+        let (player, stay, is_native) = (member.player, member.stay(), member.native);
+        if member.inbound.unacked() > 0 {
             self.tell_applied(session);
         }
         let Some(member) = self.room.active_mut(session) else { return };
@@ -414,13 +393,9 @@ impl<Z: Zone> ZoneCore<Z> {
             let parted = Parted { leg, cause: cause.into(), text: String::new(), to };
             self.room.say_to(session, down::Body::Parted(parted), &mut self.out);
         }
-        let last = self.room.stream.last;
-        let kept = self.room.unacknowledged(session);
-        let Some(member) = self.room.active_mut(session) else { return };
-        member.outbox_bytes = kept.iter().map(|kept| kept.frame.len()).sum();
-        member.outbox = kept.into();
-        member.progress_at = None;
-        self.room.members.leave(session, Leaving { cause, next, last });
+        self.room.close_stream(session);
+        self.room.dirty.members.insert(session);
+        self.room.members.leave(session, Leaving { cause, next });
         self.room.dirty.any = true;
         // A clean leave during a match keeps the match data as a drop does.
         let _ = self.room.roster.disconnect(now, session);
@@ -442,19 +417,13 @@ impl<Z: Zone> ZoneCore<Z> {
     pub(crate) fn tell_departed(&mut self, session: SessionId) {
         let Some(member) = self.room.members.get(&session) else { return };
         let Some(leaving) = &member.leaving else { return };
-        let tail = Stretch {
-            leg: member.leg,
-            from: member.acked.max(member.lost),
-            last: leaving.last,
-            kept: member.outbox.clone(),
-        };
         let departed = Departed {
             session,
-            stay: member.leg.stay,
-            tail,
-            sent: member.sent,
+            stay: member.stay(),
+            tail: member.outbound.tail(),
+            sent: member.outbound.sent(),
             epoch: member.epoch,
-            applied: member.applied,
+            applied: member.inbound.applied(),
             cause: leaving.cause,
             next: leaving.next.clone(),
             data: member.data.clone(),
@@ -465,7 +434,7 @@ impl<Z: Zone> ZoneCore<Z> {
 
     fn forget(&mut self, session: SessionId, stay: u32) {
         let member = self.room.members.get(&session);
-        if member.is_some_and(|member| member.leg.stay == stay && !member.is_active()) {
+        if member.is_some_and(|member| member.stay() == stay && !member.is_active()) {
             self.remove(session);
             self.room.dirty.any = true;
         }
@@ -507,45 +476,6 @@ impl<Z: Zone> ZoneCore<Z> {
     fn send_frame(&mut self, session: SessionId, link: Link, frame: server_frame::Frame) {
         let frame = SharedFrame::new(&ServerFrame { frame: Some(frame) });
         self.out.push(ZoneOutput::Send { session, link, frame });
-    }
-}
-
-/// Whether a member's stream can go on, and from which number; no number: from its start, after
-/// what earlier legs still owe.
-fn verdict(
-    member: &Member,
-    from: &ResumeFrom,
-    owner: OwnerEpoch,
-) -> Result<Option<u64>, RungReason> {
-    match from {
-        ResumeFrom::Lost(reason) => Err(*reason),
-        // A client takes a leg above its own, unless its own is told to be unknown.
-        ResumeFrom::RolledBack(leg) => Err(match member.leg.next_turn(owner) {
-            Some(next) if *leg < next => RungReason::RolledBack,
-            _ => RungReason::UnknownPosition,
-        }),
-        ResumeFrom::Start => {
-            let whole = member.leg.turn == 0 && member.lost == 0 && member.acked == 0;
-            if whole { Ok(None) } else { Err(given_up(member)) }
-        }
-        ResumeFrom::Position(leg, seq) => {
-            if *leg > member.leg || (*leg == member.leg && *seq > member.newest) {
-                Err(RungReason::UnknownPosition)
-            } else if *leg != member.leg || *seq < member.lost.max(member.acked) {
-                Err(given_up(member))
-            } else if is_armed(Bug::ResyncedForNothing) && seq % 2 == 0 {
-                Err(RungReason::Overrun)
-            } else {
-                Ok(Some(*seq))
-            }
-        }
-    }
-}
-
-fn given_up(member: &Member) -> RungReason {
-    match member.turned {
-        RungReason::RolledBack => RungReason::RolledBack,
-        _ => RungReason::Overrun,
     }
 }
 

@@ -221,8 +221,8 @@ impl<Z: Zone> ZoneCore<Z> {
             let Some(member) = self.room.active(session) else { continue };
             if member.native {
                 natives.push(session);
-            } else if let Some(link) = member.link {
-                let leg = member.leg.to_wire();
+            } else if let Some(link) = member.outbound.link() {
+                let leg = member.outbound.leg().to_wire();
                 let frame = frames.entry(leg).or_insert_with(|| {
                     let frame = server_frame::Frame::Loose(Loose { leg, payload: payload.clone() });
                     SharedFrame::new(&ServerFrame { frame: Some(frame) })

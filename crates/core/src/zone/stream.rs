@@ -2,22 +2,21 @@
 //! hears, the latest values beside them, and a cursor for each member. A frame is encoded once and
 //! its bytes are shared by everybody who hears it and by whoever keeps it.
 //!
-//! A member's link carries at most a window of unacknowledged frames. What does not fit waits in
-//! ring and outbox; what waits too long is forgotten, and its reader is given the whole state.
+//! How far each member is, and what fits its link, is decided by its `Outbound`.
 
 use rejoin_wire::SharedFrame;
 use rejoin_wire::v1::{Down, ServerFrame, down, server_frame};
 
 use super::core::ZoneOutput;
 use super::latest::{Latest, Value};
-use super::member::{Member, Resyncing};
+use super::member::Member;
 use super::release::Release;
 use super::ring::{Entry, Recipients, Ring};
 use super::room::Room;
 use crate::exchange::Link;
 use crate::id::SessionId;
 use crate::mark::{Mark, hit};
-use crate::outbox::Kept;
+use crate::stream::{Kept, SendWindow, SharedFrames};
 use crate::time::Time;
 
 /// The counter and what is kept under it.
@@ -66,13 +65,13 @@ impl Room {
             Recipients::Only(sessions) => {
                 for session in sessions.iter() {
                     let Some(member) = self.members.get_mut(*session) else { continue };
-                    self.stream.sent += window.address(*session, member, (seq, &frame), out);
+                    self.stream.sent += address(window, *session, member, (seq, &frame), out);
                 }
             }
             Recipients::All | Recipients::Except(_) => {
                 for (session, member) in self.members.iter_mut() {
                     if to.contains(session) {
-                        self.stream.sent += window.address(session, member, (seq, &frame), out);
+                        self.stream.sent += address(window, session, member, (seq, &frame), out);
                     }
                 }
             }
@@ -91,18 +90,11 @@ impl Room {
     ) -> u64 {
         let (seq, frame) = self.stream.number(body);
         let window = self.window();
-        let (frames_max, bytes_max) = (self.config.outbox_frames_max, self.config.outbox_bytes_max);
         self.dirty.any = true;
         self.dirty.members.insert(session);
         let Some(member) = self.members.get_mut(session) else { return seq };
-        member.outbox_bytes += frame.len();
-        member.outbox.push_back(Kept { seq, frame: frame.clone() });
-        self.stream.sent += u64::from(window.offer(session, member, (seq, &frame), out));
-        while member.outbox.len() > frames_max || member.outbox_bytes > bytes_max {
-            let Some(kept) = member.outbox.pop_front() else { break };
-            hit(Mark::OutboxEvicted);
-            member.outbox_bytes -= kept.frame.len();
-            member.lost = member.lost.max(kept.seq);
+        self.stream.sent += offer(window, session, member, (seq, &frame), out);
+        if member.outbound.keep(Kept { seq, frame }, window) {
             self.missed.insert(session);
         }
         seq
@@ -129,7 +121,7 @@ impl Room {
         let (seq, frame) = self.stream.number(body);
         let window = self.window();
         for (session, member) in self.members.iter_mut() {
-            self.stream.sent += window.address(session, member, (seq, &frame), out);
+            self.stream.sent += address(window, session, member, (seq, &frame), out);
         }
         hit(if payload.is_some() { Mark::LatestReplaced } else { Mark::LatestCleared });
         self.stream.latest.set(key, Value { seq, payload, frame });
@@ -141,35 +133,22 @@ impl Room {
     pub(crate) fn pump(&mut self, session: SessionId, out: &mut Release) {
         let window = self.window();
         let Some(member) = self.members.get_mut(session) else { return };
-        // Nothing is said past a hole: whoever has one is given the whole state first.
-        while member.link.is_some() && member.is_behind() && member.lost <= member.sent {
-            if !window.is_open(member) {
-                hit(Mark::WindowClosed);
-                return;
-            }
-            match next_frame(&self.stream, session, member, member.sent) {
-                Some((seq, frame)) => {
-                    self.stream.sent += 1;
-                    window.launch(session, member, (seq, &frame), out);
-                }
-                None => member.sent = member.newest,
-            }
+        loop {
+            let shared = Shared { stream: &self.stream, session, joined: member.joined };
+            let Some((link, seq, frame)) = member.outbound.next(&shared, window) else { return };
+            self.stream.sent += 1;
+            out.push_numbered(seq, ZoneOutput::Send { session, link, frame });
         }
     }
 
-    /// Everything a member has not acknowledged, in order.
-    pub(crate) fn unacknowledged(&self, session: SessionId) -> Vec<Kept> {
-        let Some(member) = self.members.get(&session) else { return Vec::new() };
-        let mut kept = Vec::new();
-        let mut after = member.acked.max(member.lost);
-        while let Some((seq, frame)) = next_frame(&self.stream, session, member, after) {
-            if seq > member.newest {
-                break;
-            }
-            kept.push(Kept { seq, frame });
-            after = seq;
-        }
-        kept
+    /// Ends the stream of a member that leaves: what it has not acknowledged, in order, is its own from here
+    /// on.
+    pub(crate) fn close_stream(&mut self, session: SessionId) {
+        let last = self.stream.last;
+        let Some(member) = self.members.get_mut(session) else { return };
+        let shared = Shared { stream: &self.stream, session, joined: member.joined };
+        let kept = member.outbound.unacknowledged(&shared);
+        member.outbound.close(last, kept);
     }
 
     /// Whether a sender's messages fill more of the ring than one may.
@@ -204,14 +183,9 @@ impl Room {
     pub(crate) fn overrun(&mut self) -> Vec<SessionId> {
         let mut due = Vec::new();
         for session in std::mem::take(&mut self.missed) {
-            let Some(member) = self.members.get_mut(session) else { continue };
-            if member.lost <= member.sent || !member.is_active() || member.link.is_none() {
-                continue;
-            }
-            match &mut member.resyncing {
-                // One at a time: the next waits until this one is acknowledged.
-                Some(Resyncing { again, .. }) => *again = true,
-                None => due.push(session),
+            let member = self.members.get_mut(session).filter(|member| member.is_active());
+            if member.is_some_and(|member| member.outbound.take_overrun()) {
+                due.push(session);
             }
         }
         due
@@ -226,14 +200,14 @@ impl Room {
         link: Link,
         number: Option<u64>,
     ) -> bool {
-        let Some(member) = self.members.get_mut(session).filter(|m| m.link == Some(link)) else {
+        let window = self.window();
+        let Some(member) = self.members.get_mut(session) else { return false };
+        if member.outbound.link() != Some(link) {
             return false;
-        };
-        if let Some(number) = number {
-            member.left = member.left.max(number);
-            if member.progress_at.is_none() && member.is_active() && member.owes_acknowledgement() {
-                let progress_at = self.deadlines.service(now).after(self.config.progress);
-                member.progress_at = Some(progress_at);
+        }
+        if let Some(number) = number.filter(|_| member.is_active()) {
+            let service = self.deadlines.service(now);
+            if member.outbound.released(service, number, window) {
                 self.deadlines.arm(session, member);
             }
         }
@@ -243,34 +217,35 @@ impl Room {
     /// Compares what is counted and indexed with a search of all members.
     pub(crate) fn check_indexes(&self) -> Result<(), String> {
         self.members.check()?;
-        let missed = |member: &Member| member.lost > member.sent && member.link.is_some();
         for (session, member) in self.members.iter().filter(|(_, member)| member.is_active()) {
-            let waits = member.resyncing.is_some_and(|resyncing| resyncing.again);
-            if missed(member) && !waits && !self.missed.contains(session) {
+            if member.outbound.is_overrun_unseen() && !self.missed.contains(session) {
                 return Err(format!("{session} has missed something and nobody looks at it"));
             }
-            let next =
-                [member.progress_at, member.calls.next_deadline()].into_iter().flatten().min();
+            let next = member.next_deadline();
             if next.is_some_and(|next| member.alarm_at.is_none_or(|at| at > next)) {
                 return Err(format!("{session} has a deadline at {next:?} that nobody looks at"));
             }
-            let newest = member.outbox.back().map_or(0, |kept| kept.seq);
+            let newest = member.outbound.own().back().map_or(0, |kept| kept.seq);
             if newest > self.dirty.said && !self.dirty.members.contains(session) {
                 return Err(format!("{newest} was said to {session} and is in no cut to come"));
             }
-            let is_untold = member.applied > member.told && member.link.is_some();
+            let is_untold = member.inbound.unacked() > 0 && member.outbound.link().is_some();
             if is_untold && !self.untold.contains(session) {
-                return Err(format!(
-                    "nobody will tell {session} that {} is applied",
-                    member.applied
-                ));
+                let applied = member.inbound.applied();
+                return Err(format!("nobody will tell {session} that {applied} is applied"));
             }
         }
         Ok(())
     }
 
-    fn window(&self) -> Window {
-        Window { frames: self.config.window_frames, bytes: self.config.window_bytes }
+    pub(crate) fn window(&self) -> SendWindow {
+        SendWindow {
+            frames: self.config.window_frames,
+            bytes: self.config.window_bytes,
+            kept_frames: self.config.outbox_frames_max,
+            kept_bytes: self.config.outbox_bytes_max,
+            progress: self.config.progress,
+        }
     }
 
     /// Without this a zone would keep all it ever said up to its bounds, long after everybody has
@@ -310,88 +285,53 @@ impl Room {
     fn lose(&mut self, session: SessionId, seq: u64) {
         let Some(member) = self.members.get_mut(session) else { return };
         let meant = seq > member.joined && member.is_active() && !member.native;
-        if meant && member.acked < seq {
-            member.lost = member.lost.max(seq);
+        if meant && member.outbound.lose(seq) {
             self.missed.insert(session);
             self.dirty.members.insert(session);
         }
     }
 }
 
-/// The next frame for a member after a number: the lowest of ring, outbox and latest values.
-fn next_frame(
-    stream: &Stream,
+/// What a zone keeps for several members, as one of them hears it.
+struct Shared<'a> {
+    stream: &'a Stream,
     session: SessionId,
-    member: &Member,
-    after: u64,
-) -> Option<(u64, SharedFrame)> {
-    let start = after.max(member.joined.saturating_sub(1));
-    let ring = stream.ring.next_for(session, start).map(|entry| (entry.seq, &entry.frame));
-    let outbox = {
-        let index = member.outbox.partition_point(|kept| kept.seq <= after);
-        member.outbox.get(index).map(|kept| (kept.seq, &kept.frame))
-    };
-    let latest = stream.latest.next_after(start).map(|value| (value.seq, &value.frame));
-    let (seq, frame) = [ring, outbox, latest].into_iter().flatten().min_by_key(|(seq, _)| *seq)?;
-    Some((seq, frame.clone()))
+    joined: u64,
 }
 
-/// How much a link may carry.
-#[derive(Clone, Copy)]
-struct Window {
-    frames: usize,
-    bytes: usize,
+impl SharedFrames for Shared<'_> {
+    fn next_after(&self, after: u64) -> Option<(u64, &SharedFrame)> {
+        let start = after.max(self.joined.saturating_sub(1));
+        let entry = self.stream.ring.next_for(self.session, start);
+        let entry = entry.map(|entry| (entry.seq, &entry.frame));
+        let value = self.stream.latest.next_after(start).map(|value| (value.seq, &value.frame));
+        [entry, value].into_iter().flatten().min_by_key(|(seq, _)| *seq)
+    }
 }
 
-impl Window {
-    fn is_open(self, member: &Member) -> bool {
-        member.flight.len() < self.frames && member.flight_bytes < self.bytes
+/// Addresses a frame of several to a member, if it is one that frames are for; 1 if it is sent.
+fn address(
+    window: SendWindow,
+    session: SessionId,
+    member: &mut Member,
+    frame: (u64, &SharedFrame),
+    out: &mut Release,
+) -> u64 {
+    match member.native || !member.is_active() {
+        true => 0,
+        false => offer(window, session, member, frame, out),
     }
+}
 
-    /// Addresses a frame of several to a member, if it is one that frames are for; 1 if it is sent.
-    fn address(
-        self,
-        session: SessionId,
-        member: &mut Member,
-        frame: (u64, &SharedFrame),
-        out: &mut Release,
-    ) -> u64 {
-        let hears = !member.native && member.is_active();
-        u64::from(hears && self.offer(session, member, frame, out))
-    }
-
-    /// Addresses a frame to a member, and sends it at once if the member has everything before it.
-    fn offer(
-        self,
-        session: SessionId,
-        member: &mut Member,
-        (seq, frame): (u64, &SharedFrame),
-        out: &mut Release,
-    ) -> bool {
-        let caught_up = !member.is_behind();
-        member.newest = seq;
-        if member.link.is_none() {
-            return false;
-        }
-        if !caught_up || !self.is_open(member) {
-            hit(Mark::WindowClosed);
-            return false;
-        }
-        self.launch(session, member, (seq, frame), out);
-        true
-    }
-
-    fn launch(
-        self,
-        session: SessionId,
-        member: &mut Member,
-        (seq, frame): (u64, &SharedFrame),
-        out: &mut Release,
-    ) {
-        let Some(link) = member.link else { return };
-        member.sent = seq;
-        member.flight.push_back((seq, frame.len()));
-        member.flight_bytes += frame.len();
-        out.push_numbered(seq, ZoneOutput::Send { session, link, frame: frame.clone() });
-    }
+/// Addresses a frame to a member, and sends it at once if the member has everything before it.
+fn offer(
+    window: SendWindow,
+    session: SessionId,
+    member: &mut Member,
+    (seq, frame): (u64, &SharedFrame),
+    out: &mut Release,
+) -> u64 {
+    let Some(link) = member.outbound.offer(seq, frame.len(), window) else { return 0 };
+    out.push_numbered(seq, ZoneOutput::Send { session, link, frame: frame.clone() });
+    1
 }

@@ -15,13 +15,13 @@ use rejoin_wire::v1::{
 use super::Zone;
 use super::context::Sender;
 use super::core::{Delivery, ZoneCore, ZoneOutput};
-use super::member::Resyncing;
 use super::message::{BadPayload, Message};
 use crate::call::CallFailed;
 use crate::exchange::{Native, ToHub};
 use crate::id::{CallId, Leg, SessionEpoch, SessionId};
 use crate::mark::{Mark, hit};
 use crate::planted::{Bug, is_armed};
+use crate::stream::{AckAhead, Acked, Arrival};
 use crate::text::clip;
 use crate::time::Time;
 
@@ -51,28 +51,18 @@ impl<Z: Zone> ZoneCore<Z> {
             hit(Mark::StaleIgnored);
             return;
         }
-        if up.seq <= member.applied {
-            hit(Mark::DuplicateUp);
-            return self.tell_applied(session);
-        }
-        if up.seq != member.applied.saturating_add(1) {
-            hit(Mark::NumberGap);
-            return self.sever(session, epoch, CloseCode::NumberGap);
-        }
+        let sent = member.outbound.sent();
+        let Some(member) = self.room.active_mut(session) else { return };
+        let is_poisoned = match member.inbound.receive(up.seq) {
+            Arrival::Next { is_poisoned } => is_poisoned,
+            Arrival::Duplicate => return self.tell_applied(session),
+            Arrival::Ahead => return self.sever(session, epoch, CloseCode::NumberGap),
+        };
         let seq = up.seq;
         self.culprit = Some((session, seq));
-        // Consumed before its effects are carried out: they may part the sender, and what it takes
-        // along must count this one. A panic undoes all of it.
-        let (mut poisoned, mut sent) = (false, 0);
-        if let Some(member) = self.room.active_mut(session) {
-            sent = member.sent;
-            member.applied = seq;
-            poisoned = member.poisoned.contains(&seq);
-            member.poisoned.retain(|number| *number > seq);
-        }
         self.room.untold.insert(session);
         self.room.dirty.any = true;
-        let refusal = match poisoned {
+        let refusal = match is_poisoned {
             true => {
                 hit(Mark::Poisoned);
                 Some(RefusalCode::ZoneFault.into())
@@ -188,7 +178,8 @@ impl<Z: Zone> ZoneCore<Z> {
         leg: Leg,
         payload: Bytes,
     ) {
-        let current = |member: &super::member::Member| member.epoch == epoch && member.leg == leg;
+        let current =
+            |member: &super::member::Member| member.epoch == epoch && member.outbound.leg() == leg;
         if !self.room.active(session).is_some_and(current) {
             hit(Mark::LooseDropped);
             return;
@@ -236,7 +227,7 @@ impl<Z: Zone> ZoneCore<Z> {
             return;
         }
         let epoch = member.epoch;
-        let is_slow = member.progress_at.is_some_and(|at| service >= at);
+        let is_slow = member.outbound.progress_at().is_some_and(|at| service >= at);
         if member.calls.next_deadline().is_some_and(|at| service >= at) {
             self.room.dirty.members.insert(session);
             for call in member.calls.expire(service) {
@@ -251,7 +242,7 @@ impl<Z: Zone> ZoneCore<Z> {
             // The hub spares a sender that it reads slowly itself. It is looked at again after as long.
             let progress_at = service.after(self.room.config.progress);
             if let Some(member) = self.room.members.get_mut(session) {
-                member.progress_at = Some(progress_at);
+                member.outbound.expect_by(progress_at);
             }
         }
         self.room.arm(session);
@@ -266,35 +257,23 @@ impl<Z: Zone> ZoneCore<Z> {
         leg: Leg,
         seq: u64,
     ) {
+        let (service, window) = (self.room.deadlines.service(now), self.room.window());
         let Some(member) = self.room.members.get_mut(session) else { return };
-        if member.epoch != epoch || !member.is_active() || leg != member.leg {
-            if leg > member.leg {
+        if member.epoch != epoch || !member.is_active() {
+            return;
+        }
+        match member.outbound.acknowledge(service, (leg, seq), window) {
+            Err(AckAhead) => {
                 hit(Mark::AckAhead);
                 return self.sever(session, epoch, CloseCode::AckAhead);
             }
-            return;
+            Ok(Acked::Stale) => return,
+            // `overrun` finds it at the end of this input.
+            Ok(Acked::Taken { is_overrun: true }) => drop(self.room.missed.insert(session)),
+            Ok(Acked::Taken { is_overrun: false }) => {}
         }
-        if seq > member.sent {
-            hit(Mark::AckAhead);
-            return self.sever(session, epoch, CloseCode::AckAhead);
-        }
-        let progressed = seq > member.acked;
-        member.acknowledge(seq);
+        self.room.deadlines.arm(session, member);
         self.room.dirty.members.insert(session);
-        if member.resyncing.is_some_and(|resyncing| seq >= resyncing.seq)
-            && let Some(Resyncing { again: true, .. }) = member.resyncing.take()
-        {
-            // It was overrun again meanwhile; `overrun` finds it at the end of this input.
-            member.lost = member.lost.max(member.sent + 1);
-            self.room.missed.insert(session);
-        }
-        if !member.owes_acknowledgement() {
-            member.progress_at = None;
-        } else if progressed {
-            let service = self.room.deadlines.service(now);
-            member.progress_at = Some(service.after(self.room.config.progress));
-            self.room.deadlines.arm(session, member);
-        }
         if !is_armed(Bug::AckSendsNothing) {
             self.room.pump(session, &mut self.out);
         }
@@ -303,7 +282,7 @@ impl<Z: Zone> ZoneCore<Z> {
     /// The hub will close the connection; until it says so nothing more is said on it.
     pub(crate) fn sever(&mut self, session: SessionId, epoch: SessionEpoch, code: CloseCode) {
         if let Some(member) = self.room.members.get_mut(session) {
-            member.progress_at = None;
+            member.outbound.expect_nothing();
         }
         self.out.push(ZoneOutput::ToHub(ToHub::Sever { session, epoch, code }));
     }
@@ -333,9 +312,9 @@ impl<Z: Zone> ZoneCore<Z> {
         }
         let delay = self.room.config.ack_delay;
         let Some(member) = self.room.members.get_mut(session) else { return };
-        let has_company = member.sent > sent && now >= member.told_at.after(delay);
-        if has_company || member.applied >= member.told.saturating_add(ACK_EVERY) {
-            member.told_at = now;
+        let has_company = member.outbound.sent() > sent && now >= member.acked_at.after(delay);
+        if has_company || member.inbound.unacked() >= ACK_EVERY {
+            member.acked_at = now;
             self.tell_applied(session);
         } else {
             self.ack_at.get_or_insert(now.after(delay));
@@ -353,7 +332,7 @@ impl<Z: Zone> ZoneCore<Z> {
     /// Every number consumed since the last cut is acknowledged with this one.
     pub(crate) fn acknowledge_cut(&mut self) {
         for session in std::mem::take(&mut self.room.untold) {
-            if self.room.members.get(&session).is_some_and(|m| m.applied > m.told) {
+            if self.room.members.get(&session).is_some_and(|m| m.inbound.unacked() > 0) {
                 self.tell_applied(session);
             }
         }
@@ -367,9 +346,8 @@ impl<Z: Zone> ZoneCore<Z> {
 
     fn applied_frame(&mut self, session: SessionId) -> Option<ZoneOutput> {
         let member = self.room.members.get_mut(session)?;
-        let link = member.link?;
-        member.told = member.applied;
-        let frame = server_frame::Frame::Applied(Applied { seq: member.applied });
+        let link = member.outbound.link()?;
+        let frame = server_frame::Frame::Applied(Applied { seq: member.inbound.acknowledge() });
         let frame = SharedFrame::new(&ServerFrame { frame: Some(frame) });
         Some(ZoneOutput::Send { session, link, frame })
     }

@@ -10,8 +10,8 @@ use rejoin_wire::v1::{Down, ServerFrame, server_frame};
 
 use super::{FRAME, OUTBOX, OutboxRow, StretchRow, outbox_changes, outbox_of};
 use crate::id::{Leg, OwnerEpoch, Revision};
-use crate::outbox::{Kept, Outbox, OutboxLimits, Stretch};
 use crate::scope::{Change, Opened};
+use crate::stream::{EarlierLegs, Kept, OutboxLimits, Tail};
 
 const LIMITS: OutboxLimits = OutboxLimits { frames_max: 6, bytes_max: 1 << 20, legs_max: 3 };
 const WIDE: OutboxLimits = OutboxLimits { frames_max: 1_024, bytes_max: 1 << 20, legs_max: 16 };
@@ -26,7 +26,7 @@ fn frame(seq: u64) -> SharedFrame {
 struct Rows(BTreeMap<Bytes, Bytes>);
 
 impl Rows {
-    fn commit(&mut self, outbox: &mut Outbox) -> usize {
+    fn commit(&mut self, outbox: &mut EarlierLegs) -> usize {
         let mut changes = Vec::new();
         outbox_changes(outbox, &mut changes);
         let count = changes.len();
@@ -47,7 +47,7 @@ impl Rows {
         Opened { owner: OwnerEpoch(1), revision: Revision(1), rows }
     }
 
-    fn load(&self, limits: OutboxLimits) -> Outbox {
+    fn load(&self, limits: OutboxLimits) -> EarlierLegs {
         let row = self.0.get(OUTBOX).cloned().unwrap_or_default();
         outbox_of(OutboxRow::decode(row).unwrap(), &self.opened(), limits).unwrap()
     }
@@ -57,9 +57,9 @@ impl Rows {
     }
 }
 
-fn shown(outbox: &Outbox) -> Vec<(Leg, u64, u64, Vec<u64>)> {
-    let seqs = |stretch: &Stretch| stretch.kept.iter().map(|kept| kept.seq).collect();
-    outbox.stretches().map(|s| (s.leg, s.from, s.last, seqs(s))).collect()
+fn shown(outbox: &EarlierLegs) -> Vec<(Leg, u64, u64, Vec<u64>)> {
+    let seqs = |stretch: &Tail| stretch.kept.iter().map(|kept| kept.seq).collect();
+    outbox.tails().map(|s| (s.leg, s.from, s.last, seqs(s))).collect()
 }
 
 #[test]
@@ -89,8 +89,8 @@ fn a_row_of_before_is_read_and_replaced_at_the_next_commit() {
 
 #[test]
 fn a_frame_costs_one_row_and_an_acknowledgement_removes_it() {
-    let (mut outbox, mut rows) = (Outbox::default(), Rows::default());
-    outbox.append(Stretch::open(Leg::first(1)), WIDE);
+    let (mut outbox, mut rows) = (EarlierLegs::default(), Rows::default());
+    outbox.append(Tail::open(Leg::first(1)), WIDE);
     for seq in 1..=500 {
         outbox.keep(Kept { seq, frame: frame(seq) }, WIDE);
         assert_eq!(rows.commit(&mut outbox), 2, "the frame and the legs");
@@ -103,8 +103,8 @@ fn a_frame_costs_one_row_and_an_acknowledgement_removes_it() {
 
 #[test]
 fn smaller_limits_at_the_next_start_leave_no_row_behind() {
-    let (mut outbox, mut rows) = (Outbox::default(), Rows::default());
-    outbox.append(Stretch::open(Leg::first(1)), WIDE);
+    let (mut outbox, mut rows) = (EarlierLegs::default(), Rows::default());
+    outbox.append(Tail::open(Leg::first(1)), WIDE);
     for seq in 1..=20 {
         outbox.keep(Kept { seq, frame: frame(seq) }, WIDE);
     }
@@ -136,9 +136,9 @@ fn act() -> impl Strategy<Value = Act> {
 proptest! {
     #[test]
     fn rows_say_what_the_outbox_is(acts in prop::collection::vec(act(), 1..80)) {
-        let (mut outbox, mut rows) = (Outbox::default(), Rows::default());
+        let (mut outbox, mut rows) = (EarlierLegs::default(), Rows::default());
         let (mut leg, mut last) = (Leg::first(1), 0);
-        outbox.append(Stretch::open(leg), LIMITS);
+        outbox.append(Tail::open(leg), LIMITS);
         for act in acts {
             match act {
                 Act::Keep => {
@@ -150,7 +150,7 @@ proptest! {
                         outbox.clear();
                     }
                     (leg, last) = (Leg::first(leg.stay + 1), 0);
-                    outbox.append(Stretch::open(leg), LIMITS);
+                    outbox.append(Tail::open(leg), LIMITS);
                 }
                 Act::Acknowledge(back) => {
                     outbox.acknowledge(leg, last.saturating_sub(back));
@@ -160,7 +160,7 @@ proptest! {
                     prop_assert_eq!(shown(&rows.load(LIMITS)), shown(&outbox));
                 }
             }
-            let frames = outbox.stretches().map(|stretch| stretch.kept.len()).sum::<usize>();
+            let frames = outbox.tails().map(|stretch| stretch.kept.len()).sum::<usize>();
             prop_assert!(frames <= LIMITS.frames_max);
             prop_assert_eq!(outbox.is_empty(), frames == 0);
         }

@@ -2,50 +2,21 @@
 //! legs, and the session's own leg while it is in no zone. Bounded; what it must forget it names,
 //! so that the ladder can say so instead of lying.
 //!
-//! It is a chain of stretches, one a leg, oldest first. A client can go on from a position only if
+//! It is a chain of tails, one a leg, oldest first. A client can go on from a position only if
 //! the chain holds everything after it.
 
 use std::collections::VecDeque;
 
 use rejoin_wire::SharedFrame;
 
+use super::{Kept, Tail};
 use crate::id::Leg;
 use crate::mark::{Mark, hit};
-
-/// A numbered frame that is kept until it is acknowledged.
-#[derive(Clone, Debug)]
-pub struct Kept {
-    /// Its number in its leg.
-    pub seq: u64,
-    /// The encoded frame, shared with whoever else keeps it.
-    pub frame: SharedFrame,
-}
-
-/// The kept end of one leg.
-#[derive(Clone, Debug)]
-pub struct Stretch {
-    /// Which leg.
-    pub leg: Leg,
-    /// Everything of the leg after this number is in `kept`.
-    pub from: u64,
-    /// The last number the leg gave to this session.
-    pub last: u64,
-    /// In the order of their numbers.
-    pub kept: VecDeque<Kept>,
-}
-
-impl Stretch {
-    /// A leg of which nothing has been said yet.
-    #[must_use]
-    pub fn open(leg: Leg) -> Self {
-        Self { leg, from: 0, last: 0, kept: VecDeque::new() }
-    }
-}
 
 /// How much an outbox may hold.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct OutboxLimits {
-    /// Frames in all stretches together.
+    /// Frames in all tails together.
     pub frames_max: usize,
     /// Their encoded bytes.
     pub bytes_max: usize,
@@ -53,11 +24,11 @@ pub struct OutboxLimits {
     pub legs_max: usize,
 }
 
-/// The chain of stretches, and how it differs from its rows.
+/// The chain of tails, and how it differs from its rows.
 #[derive(Clone, Debug, Default)]
-pub struct Outbox {
-    stretches: VecDeque<Stretch>,
-    /// Frames in all stretches together, and their bytes.
+pub struct EarlierLegs {
+    tails: VecDeque<Tail>,
+    /// Frames in all tails together, and their bytes.
     frames: usize,
     bytes: usize,
     /// So many of the newest frames have no row yet.
@@ -72,39 +43,39 @@ pub struct Unsaved {
     pub is_cleared: bool,
     /// Frames that have a row and are not kept any more.
     pub gone: Vec<(Leg, u64)>,
-    /// Stretches have come, gone or moved on.
+    /// Tailes have come, gone or moved on.
     pub has_moved: bool,
 }
 
-impl Outbox {
+impl EarlierLegs {
     /// An outbox as it was stored; `has_rows`: each of its frames has a row of its own.
     #[must_use]
-    pub fn restored(stretches: VecDeque<Stretch>, has_rows: bool, limits: OutboxLimits) -> Self {
-        let frames = stretches.iter().map(|stretch| stretch.kept.len()).sum();
-        let kept = stretches.iter().flat_map(|stretch| &stretch.kept);
+    pub fn restored(tails: VecDeque<Tail>, has_rows: bool, limits: OutboxLimits) -> Self {
+        let frames = tails.iter().map(|tail| tail.kept.len()).sum();
+        let kept = tails.iter().flat_map(|tail| &tail.kept);
         let bytes = kept.map(|kept| kept.frame.len()).sum();
         let unstored = if has_rows { 0 } else { frames };
         let unsaved = Unsaved { has_moved: !has_rows, ..Unsaved::default() };
-        let mut outbox = Self { stretches, frames, bytes, unstored, unsaved };
+        let mut outbox = Self { tails, frames, bytes, unstored, unsaved };
         outbox.shrink(limits);
         outbox
     }
 
     /// Appends the end of a leg. False: something had to be forgotten to make room.
-    pub fn append(&mut self, stretch: Stretch, limits: OutboxLimits) -> bool {
-        self.frames += stretch.kept.len();
-        self.unstored += stretch.kept.len();
-        self.bytes += stretch.kept.iter().map(|kept| kept.frame.len()).sum::<usize>();
+    pub fn append(&mut self, tail: Tail, limits: OutboxLimits) -> bool {
+        self.frames += tail.kept.len();
+        self.unstored += tail.kept.len();
+        self.bytes += tail.kept.iter().map(|kept| kept.frame.len()).sum::<usize>();
         self.unsaved.has_moved = true;
         // Mostly there is one: no room is taken in advance.
-        self.stretches.reserve_exact(1);
-        self.stretches.push_back(stretch);
+        self.tails.reserve_exact(1);
+        self.tails.push_back(tail);
         self.shrink(limits)
     }
 
     /// Keeps one more frame of the newest leg. False: something had to be forgotten.
     pub fn keep(&mut self, kept: Kept, limits: OutboxLimits) -> bool {
-        if let Some(open) = self.stretches.back_mut() {
+        if let Some(open) = self.tails.back_mut() {
             self.frames += 1;
             self.unstored += 1;
             self.bytes += kept.frame.len();
@@ -117,11 +88,11 @@ impl Outbox {
 
     /// The client has everything up to here. False: this was never said to it.
     pub fn acknowledge(&mut self, leg: Leg, seq: u64) -> bool {
-        let Some(index) = self.stretches.iter().position(|stretch| stretch.leg == leg) else {
+        let Some(index) = self.tails.iter().position(|tail| tail.leg == leg) else {
             // An older leg has been acknowledged already; a newer one is not ours to judge.
-            return self.stretches.back().is_none_or(|newest| leg <= newest.leg);
+            return self.tails.back().is_none_or(|newest| leg <= newest.leg);
         };
-        if self.stretches[index].last < seq {
+        if self.tails[index].last < seq {
             return false;
         }
         for _ in 0..index {
@@ -130,10 +101,10 @@ impl Outbox {
         while self.first().is_some_and(|(_, first)| first <= seq) {
             self.forget_first();
         }
-        if let Some(stretch) = self.stretches.front_mut()
-            && stretch.from < seq
+        if let Some(tail) = self.tails.front_mut()
+            && tail.from < seq
         {
-            stretch.from = seq;
+            tail.from = seq;
             self.unsaved.has_moved = true;
         }
         true
@@ -142,14 +113,14 @@ impl Outbox {
     /// Everything after a position, if all of it is here.
     #[must_use]
     pub fn after(&self, leg: Leg, seq: u64) -> Option<Vec<SharedFrame>> {
-        let index = self.stretches.iter().position(|stretch| stretch.leg == leg)?;
-        let first = &self.stretches[index];
-        let broken = self.stretches.iter().skip(index + 1).any(|later| later.from > 0);
+        let index = self.tails.iter().position(|tail| tail.leg == leg)?;
+        let first = &self.tails[index];
+        let broken = self.tails.iter().skip(index + 1).any(|later| later.from > 0);
         if seq < first.from || seq > first.last || broken {
             return None;
         }
         let rest = first.kept.iter().filter(|kept| kept.seq > seq);
-        let later = self.stretches.iter().skip(index + 1).flat_map(|stretch| &stretch.kept);
+        let later = self.tails.iter().skip(index + 1).flat_map(|tail| &tail.kept);
         Some(rest.chain(later).map(|kept| kept.frame.clone()).collect())
     }
 
@@ -160,20 +131,20 @@ impl Outbox {
             self.unsaved.is_cleared = true;
             self.unsaved.gone = Vec::new();
         }
-        self.unsaved.has_moved |= !self.stretches.is_empty();
-        self.stretches.clear();
+        self.unsaved.has_moved |= !self.tails.is_empty();
+        self.tails.clear();
         (self.frames, self.bytes, self.unstored) = (0, 0, 0);
     }
 
-    /// The newest leg's stretch.
+    /// The newest leg's tail.
     #[must_use]
-    pub fn newest(&self) -> Option<&Stretch> {
-        self.stretches.back()
+    pub fn newest(&self) -> Option<&Tail> {
+        self.tails.back()
     }
 
-    /// All stretches, oldest first.
-    pub fn stretches(&self) -> impl Iterator<Item = &Stretch> {
-        self.stretches.iter()
+    /// All tails, oldest first.
+    pub fn tails(&self) -> impl Iterator<Item = &Tail> {
+        self.tails.iter()
     }
 
     /// How many frames are owed.
@@ -190,7 +161,7 @@ impl Outbox {
 
     /// Frames that have no row yet, newest first.
     pub fn unstored(&self) -> impl Iterator<Item = (Leg, &Kept)> {
-        let newest_first = self.stretches.iter().rev();
+        let newest_first = self.tails.iter().rev();
         let kept = newest_first.flat_map(|s| s.kept.iter().rev().map(|kept| (s.leg, kept)));
         kept.take(self.unstored)
     }
@@ -203,20 +174,20 @@ impl Outbox {
 
     /// Gives back spare memory; for sessions that will rest a while.
     pub fn rest(&mut self) {
-        self.stretches.shrink_to_fit();
+        self.tails.shrink_to_fit();
     }
 
     fn first(&self) -> Option<(Leg, u64)> {
-        let stretch = self.stretches.front()?;
-        stretch.kept.front().map(|kept| (stretch.leg, kept.seq))
+        let tail = self.tails.front()?;
+        tail.kept.front().map(|kept| (tail.leg, kept.seq))
     }
 
-    /// Forgets the oldest frame of the oldest stretch, if that has any.
+    /// Forgets the oldest frame of the oldest tail, if that has any.
     fn forget_first(&mut self) -> Option<u64> {
-        let stretch = self.stretches.front_mut()?;
-        let kept = stretch.kept.pop_front()?;
+        let tail = self.tails.front_mut()?;
+        let kept = tail.kept.pop_front()?;
         if self.frames > self.unstored {
-            self.unsaved.gone.push((stretch.leg, kept.seq));
+            self.unsaved.gone.push((tail.leg, kept.seq));
         } else {
             self.unstored -= 1;
         }
@@ -226,20 +197,20 @@ impl Outbox {
         Some(kept.seq)
     }
 
-    /// Forgets the oldest stretch. False: its client had not had all of it.
+    /// Forgets the oldest tail. False: its client had not had all of it.
     fn drop_oldest(&mut self) -> bool {
         let mut was_whole = true;
         while self.forget_first().is_some() {
             was_whole = false;
         }
         self.unsaved.has_moved = true;
-        self.stretches.pop_front();
+        self.tails.pop_front();
         was_whole
     }
 
     fn shrink(&mut self, limits: OutboxLimits) -> bool {
         let mut whole = true;
-        while self.stretches.len() > limits.legs_max {
+        while self.tails.len() > limits.legs_max {
             whole &= self.drop_oldest();
         }
         while self.frames > limits.frames_max || self.bytes > limits.bytes_max {
@@ -247,12 +218,12 @@ impl Outbox {
                 Some(seq) => {
                     hit(Mark::SessionOutboxEvicted);
                     whole = false;
-                    if let Some(oldest) = self.stretches.front_mut() {
+                    if let Some(oldest) = self.tails.front_mut() {
                         oldest.from = seq;
                     }
                 }
-                None if self.stretches.is_empty() => break,
-                None => drop(self.stretches.pop_front()),
+                None if self.tails.is_empty() => break,
+                None => drop(self.tails.pop_front()),
             }
         }
         whole

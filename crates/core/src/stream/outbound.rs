@@ -1,0 +1,469 @@
+//! What one client is owed of one leg, and how far it has read. A client's link carries at most a window of
+//! unacknowledged frames; what does not fit waits. What waits too long is forgotten, and its reader is
+//! given the whole state instead.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use rejoin_wire::SharedFrame;
+use rejoin_wire::v1::RungReason;
+
+use super::{Kept, Tail};
+use crate::exchange::{Link, ResumeFrom};
+use crate::id::{Leg, OwnerEpoch};
+use crate::mark::{Mark, hit};
+use crate::planted::{Bug, is_armed};
+use crate::time::Time;
+
+/// Frames that several readers share: the ring and the latest values of a zone.
+pub(crate) trait SharedFrames {
+    /// The first shared frame after a number that this reader is meant to hear.
+    fn next_after(&self, after: u64) -> Option<(u64, &SharedFrame)>;
+}
+
+/// A session in no zone shares its stream with nobody.
+pub(crate) struct NoShared;
+
+impl SharedFrames for NoShared {
+    fn next_after(&self, _: u64) -> Option<(u64, &SharedFrame)> {
+        None
+    }
+}
+
+/// How much a link may carry unacknowledged, and what may be kept for one reader alone.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SendWindow {
+    pub frames: usize,
+    pub bytes: usize,
+    pub kept_frames: usize,
+    pub kept_bytes: usize,
+    /// How long a reader may take to acknowledge something.
+    pub progress: Duration,
+}
+
+/// What one reader is owed of the open leg.
+#[derive(Debug)]
+pub(crate) struct Outbound {
+    leg: Leg,
+    /// The highest number addressed to this reader.
+    newest: u64,
+    /// The highest number its client has.
+    acked: u64,
+    /// The highest number that was forgotten before its client had it.
+    lost: u64,
+    /// Why the stream before this turn of the leg was given up.
+    reset: RungReason,
+    /// What was said to this reader alone and is not acknowledged.
+    own: VecDeque<Kept>,
+    own_bytes: usize,
+    /// None while the reader is not connected.
+    sending: Option<Box<Sending>>,
+}
+
+/// How far the present link is.
+#[derive(Debug)]
+struct Sending {
+    link: Link,
+    /// The highest number put on the link; it may still wait for its commit.
+    sent: u64,
+    /// The highest number that has left.
+    left: u64,
+    /// Numbers and sizes of what is on the link and not acknowledged.
+    in_flight: VecDeque<(u64, usize)>,
+    in_flight_bytes: usize,
+    resync: Option<Resyncing>,
+    /// An acknowledgement is due by then, in service time.
+    progress_at: Option<Time>,
+}
+
+/// A resync that the client has not acknowledged yet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Resyncing {
+    seq: u64,
+    /// Another one is due once this one is acknowledged.
+    again: bool,
+}
+
+/// The client acknowledges what it was never sent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct AckAhead;
+
+/// What came of an acknowledgement.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Acked {
+    /// It is of an earlier turn of the leg, or nobody is connected: it says nothing.
+    Stale,
+    /// Taken. When `is_overrun`, the reader was overrun while a resync was on its way.
+    Taken { is_overrun: bool },
+}
+
+impl Outbound {
+    /// A leg of which nothing has been said yet.
+    pub(crate) fn new(leg: Leg) -> Self {
+        Self {
+            leg,
+            newest: 0,
+            acked: 0,
+            lost: 0,
+            reset: RungReason::Unspecified,
+            own: VecDeque::new(),
+            own_bytes: 0,
+            sending: None,
+        }
+    }
+
+    /// A leg as it was stored.
+    pub(crate) fn restored(tail: Tail, lost: u64, reset: RungReason) -> Self {
+        let Tail { leg, from, last, kept } = tail;
+        let own_bytes = kept.iter().map(|kept| kept.frame.len()).sum();
+        Self { leg, newest: last, acked: from, lost, reset, own: kept, own_bytes, sending: None }
+    }
+
+    /// The reader is connected, and has or will be sent everything up to `sent` by others.
+    pub(crate) fn attach(&mut self, link: Link, sent: u64) {
+        self.sending = Some(Box::new(Sending {
+            link,
+            sent,
+            left: 0,
+            in_flight: VecDeque::new(),
+            in_flight_bytes: 0,
+            resync: None,
+            progress_at: None,
+        }));
+    }
+
+    /// The link is gone; what was on it may not have arrived.
+    pub(crate) fn detach(&mut self) {
+        self.sending = None;
+        // A reader that is gone may be gone for long.
+        self.own.shrink_to_fit();
+    }
+
+    /// Keeps a frame for this reader alone. True: older ones had to be forgotten for it.
+    pub(crate) fn keep(&mut self, kept: Kept, window: SendWindow) -> bool {
+        self.own_bytes += kept.frame.len();
+        self.own.push_back(kept);
+        let mut has_lost = false;
+        while self.own.len() > window.kept_frames || self.own_bytes > window.kept_bytes {
+            let Some(kept) = self.forget_first() else { break };
+            hit(Mark::OutboxEvicted);
+            self.lost = self.lost.max(kept);
+            has_lost = true;
+        }
+        has_lost
+    }
+
+    /// A frame of this number is meant for this reader. Gives the link that it goes out on at once, if the
+    /// reader has been sent everything before it and its window has room.
+    #[inline]
+    pub(crate) fn offer(&mut self, seq: u64, bytes: usize, window: SendWindow) -> Option<Link> {
+        let before = std::mem::replace(&mut self.newest, seq);
+        let sending = self.sending.as_mut()?;
+        if before > sending.sent || !sending.has_room(window) {
+            hit(Mark::WindowClosed);
+            return None;
+        }
+        Some(sending.put(seq, bytes))
+    }
+
+    /// The next frame that goes out, as far as the window allows.
+    pub(crate) fn next(
+        &mut self,
+        shared: &impl SharedFrames,
+        window: SendWindow,
+    ) -> Option<(Link, u64, SharedFrame)> {
+        let sending = self.sending.as_ref()?;
+        // Nothing is said past a hole: the reader is given the whole state first.
+        if self.newest <= sending.sent || self.lost > sending.sent {
+            return None;
+        }
+        if !sending.has_room(window) {
+            hit(Mark::WindowClosed);
+            return None;
+        }
+        let next = self.frame_after(sending.sent, shared);
+        let newest = self.newest;
+        let sending = self.sending.as_mut()?;
+        let Some((seq, frame)) = next else {
+            sending.sent = newest;
+            return None;
+        };
+        Some((sending.put(seq, frame.len()), seq, frame))
+    }
+
+    /// The lowest kept frame after a number, own or shared.
+    fn frame_after(&self, after: u64, shared: &impl SharedFrames) -> Option<(u64, SharedFrame)> {
+        let index = self.own.partition_point(|kept| kept.seq <= after);
+        let own = self.own.get(index).map(|kept| (kept.seq, &kept.frame));
+        let both = [own, shared.next_after(after)];
+        let (seq, frame) = both.into_iter().flatten().min_by_key(|(seq, _)| *seq)?;
+        Some((seq, frame.clone()))
+    }
+
+    /// A frame has left on its link. True: from now on an acknowledgement is due, by a new deadline.
+    pub(crate) fn released(&mut self, service: Time, seq: u64, window: SendWindow) -> bool {
+        let acked = self.acked;
+        let Some(sending) = self.sending.as_mut() else { return false };
+        sending.left = sending.left.max(seq);
+        let is_due = sending.progress_at.is_none() && sending.owes(acked);
+        if is_due {
+            sending.progress_at = Some(service.after(window.progress));
+        }
+        is_due
+    }
+
+    /// The client has everything of a leg up to a number.
+    ///
+    /// # Errors
+    /// It was never sent that.
+    pub(crate) fn acknowledge(
+        &mut self,
+        service: Time,
+        (leg, seq): (Leg, u64),
+        window: SendWindow,
+    ) -> Result<Acked, AckAhead> {
+        if leg != self.leg {
+            return if leg > self.leg { Err(AckAhead) } else { Ok(Acked::Stale) };
+        }
+        let Some(sending) = self.sending.as_mut() else { return Ok(Acked::Stale) };
+        if seq > sending.sent {
+            return Err(AckAhead);
+        }
+        let has_progressed = seq > self.acked;
+        let is_resynced = sending.resync.is_some_and(|resync| seq >= resync.seq);
+        let again = is_resynced && sending.resync.take().is_some_and(|resync| resync.again);
+        while sending.in_flight.front().is_some_and(|(number, _)| *number <= seq) {
+            if let Some((_, bytes)) = sending.in_flight.pop_front() {
+                sending.in_flight_bytes -= bytes;
+            }
+        }
+        let sent = sending.sent;
+        self.forget_through(seq);
+        if again {
+            self.lost = self.lost.max(sent + 1);
+        }
+        let acked = self.acked;
+        if let Some(sending) = self.sending.as_mut() {
+            if !sending.owes(acked) {
+                sending.progress_at = None;
+            } else if has_progressed {
+                sending.progress_at = Some(service.after(window.progress));
+            }
+        }
+        Ok(Acked::Taken { is_overrun: again })
+    }
+
+    /// Forgets what the client has.
+    fn forget_through(&mut self, seq: u64) {
+        self.acked = self.acked.max(seq);
+        while self.own.front().is_some_and(|kept| kept.seq <= seq) {
+            self.forget_first();
+        }
+    }
+
+    fn forget_first(&mut self) -> Option<u64> {
+        let kept = self.own.pop_front()?;
+        self.own_bytes -= kept.frame.len();
+        Some(kept.seq)
+    }
+
+    /// A shared frame was forgotten that was meant for this reader. True: its client had not had it.
+    pub(crate) fn lose(&mut self, seq: u64) -> bool {
+        let is_lost = self.acked < seq;
+        if is_lost {
+            self.lost = self.lost.max(seq);
+        }
+        is_lost
+    }
+
+    /// Whether the reader is connected, has missed something for good, and is to be given the whole state
+    /// now. While one resync is not acknowledged the next waits.
+    pub(crate) fn take_overrun(&mut self) -> bool {
+        let lost = self.lost;
+        let Some(sending) = self.sending.as_mut().filter(|sending| lost > sending.sent) else {
+            return false;
+        };
+        match &mut sending.resync {
+            Some(resync) => resync.again = true,
+            None => return true,
+        }
+        false
+    }
+
+    /// Whether [`take_overrun`](Self::take_overrun) has not been asked since something was missed.
+    pub(crate) fn is_overrun_unseen(&self) -> bool {
+        self.sending.as_ref().is_some_and(|sending| {
+            self.lost > sending.sent && !sending.resync.is_some_and(|resync| resync.again)
+        })
+    }
+
+    /// Whether a client can go on in this leg, and after which number; none: from its start, after what
+    /// earlier legs still owe.
+    ///
+    /// # Errors
+    /// Why it is given the whole state instead.
+    pub(crate) fn resume(
+        &self,
+        from: &ResumeFrom,
+        owner: OwnerEpoch,
+    ) -> Result<Option<u64>, RungReason> {
+        match from {
+            ResumeFrom::Lost(reason) => Err(*reason),
+            // A client takes a leg above its own, unless its own is told to be unknown.
+            ResumeFrom::RolledBack(leg) => Err(match self.leg.next_turn(owner) {
+                Some(next) if *leg < next => RungReason::RolledBack,
+                _ => RungReason::UnknownPosition,
+            }),
+            ResumeFrom::Start => {
+                let is_whole = self.leg.turn == 0 && self.lost == 0 && self.acked == 0;
+                if is_whole { Ok(None) } else { Err(self.given_up()) }
+            }
+            ResumeFrom::Position(leg, seq) => {
+                if *leg > self.leg || (*leg == self.leg && *seq > self.newest) {
+                    Err(RungReason::UnknownPosition)
+                } else if *leg != self.leg || *seq < self.lost.max(self.acked) {
+                    Err(self.given_up())
+                } else if is_armed(Bug::ResyncedForNothing) && seq % 2 == 0 {
+                    Err(RungReason::Overrun)
+                } else {
+                    Ok(Some(*seq))
+                }
+            }
+        }
+    }
+
+    fn given_up(&self) -> RungReason {
+        match self.reset {
+            RungReason::RolledBack => RungReason::RolledBack,
+            _ => RungReason::Overrun,
+        }
+    }
+
+    /// Goes on for a client that returns, after the number that [`resume`](Self::resume) gave.
+    pub(crate) fn replay(&mut self, link: Link, position: Option<u64>) {
+        if let Some(seq) = position {
+            self.forget_through(seq);
+        }
+        self.attach(link, position.unwrap_or(0));
+    }
+
+    /// Starts afresh after `seq` in another turn of the leg: what came before is given up. The reader, if it
+    /// is connected, is being sent the whole state as of that number.
+    pub(crate) fn restart(&mut self, leg: Leg, seq: u64, reason: RungReason, link: Option<Link>) {
+        *self = Self { newest: seq, acked: seq, reset: reason, ..Self::new(leg) };
+        if let Some(link) = link {
+            self.attach(link, seq);
+            if let Some(sending) = self.sending.as_mut() {
+                sending.resync = Some(Resyncing { seq, again: false });
+            }
+        }
+    }
+
+    /// Everything that is not acknowledged, in order.
+    pub(crate) fn unacknowledged(&self, shared: &impl SharedFrames) -> VecDeque<Kept> {
+        let mut kept = VecDeque::new();
+        let mut after = self.acked.max(self.lost);
+        while let Some((seq, frame)) =
+            self.frame_after(after, shared).filter(|(seq, _)| *seq <= self.newest)
+        {
+            kept.push_back(Kept { seq, frame });
+            after = seq;
+        }
+        kept
+    }
+
+    /// The leg is over with this number: from here on all of its rest is this reader's own.
+    pub(crate) fn close(&mut self, last: u64, kept: VecDeque<Kept>) {
+        self.newest = last;
+        self.own_bytes = kept.iter().map(|kept| kept.frame.len()).sum();
+        self.own = kept;
+        self.expect_nothing();
+    }
+
+    /// The end of the leg, once it is closed or if nothing of it is shared.
+    pub(crate) fn tail(&self) -> Tail {
+        Tail { leg: self.leg, from: self.after(), last: self.newest, kept: self.own.clone() }
+    }
+
+    /// No acknowledgement is due.
+    pub(crate) fn expect_nothing(&mut self) {
+        if let Some(sending) = self.sending.as_mut() {
+            sending.progress_at = None;
+        }
+    }
+
+    /// An acknowledgement is due by another instant.
+    pub(crate) fn expect_by(&mut self, at: Time) {
+        if let Some(sending) = self.sending.as_mut() {
+            sending.progress_at = Some(at);
+        }
+    }
+
+    /// When an acknowledgement is due, in service time.
+    pub(crate) fn progress_at(&self) -> Option<Time> {
+        self.sending.as_ref()?.progress_at
+    }
+
+    /// The leg, with the turn of its stream.
+    pub(crate) fn leg(&self) -> Leg {
+        self.leg
+    }
+
+    /// The link of the connected reader.
+    pub(crate) fn link(&self) -> Option<Link> {
+        self.sending.as_ref().map(|sending| sending.link)
+    }
+
+    /// The highest number put on the present link; 0 while there is none.
+    pub(crate) fn sent(&self) -> u64 {
+        self.sending.as_ref().map_or(0, |sending| sending.sent)
+    }
+
+    /// The highest number addressed to this reader.
+    pub(crate) fn newest(&self) -> u64 {
+        self.newest
+    }
+
+    /// The highest number its client has.
+    pub(crate) fn acked(&self) -> u64 {
+        self.acked
+    }
+
+    /// The highest number that was forgotten before its client had it.
+    pub(crate) fn lost(&self) -> u64 {
+        self.lost
+    }
+
+    /// Everything after this number is still here.
+    pub(crate) fn after(&self) -> u64 {
+        self.acked.max(self.lost)
+    }
+
+    /// Why the stream before this turn was given up.
+    pub(crate) fn reset(&self) -> RungReason {
+        self.reset
+    }
+
+    /// What is kept for this reader alone, in the order of the numbers.
+    pub(crate) fn own(&self) -> &VecDeque<Kept> {
+        &self.own
+    }
+}
+
+impl Sending {
+    fn has_room(&self, window: SendWindow) -> bool {
+        self.in_flight.len() < window.frames && self.in_flight_bytes < window.bytes
+    }
+
+    fn put(&mut self, seq: u64, bytes: usize) -> Link {
+        self.sent = seq;
+        self.in_flight.push_back((seq, bytes));
+        self.in_flight_bytes += bytes;
+        self.link
+    }
+
+    /// Whether something has left that the client has not acknowledged.
+    fn owes(&self, acked: u64) -> bool {
+        self.left > acked || self.resync.is_some()
+    }
+}
