@@ -2,6 +2,7 @@
 //! is. Connections, epochs and deadlines are the hub's business; this is what one session is and
 //! how it looks in the store.
 
+mod downstream;
 pub mod row;
 pub mod token;
 
@@ -9,6 +10,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
+pub use self::downstream::Downstream;
+pub(crate) use self::downstream::Outgoing;
 use crate::call::Calls;
 use crate::event::EndCause;
 use crate::exchange::{Hold, ZoneName};
@@ -16,10 +19,9 @@ use crate::gate::Gate;
 use crate::guard::Origin;
 use crate::hub::{AfterCommit, Spent, Word};
 use crate::id::{ConnectionId, Leg, ObjectId, OwnerEpoch, PlayerId, SessionEpoch, ZoneId};
-use crate::mark::{Mark, hit};
 use crate::scope::History;
 use crate::seat::Seating;
-use crate::stream::EarlierLegs;
+use crate::stream::Inbound;
 use crate::time::{Time, WallTime};
 use crate::timeline::Timeline;
 
@@ -194,45 +196,6 @@ impl Window {
     }
 }
 
-/// Numbers of a client that were acknowledged and then lost with a stream that rolled back. Each is told
-/// in a Welcome until the client has shown that it had one, and never again after that.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct LostUpstream {
-    /// How many the last Welcome told.
-    count: u64,
-    /// The number it told them up to.
-    through: u64,
-}
-
-impl LostUpstream {
-    /// A client returns that has forgotten everything below `oldest_unacked`; up to `known` it has been
-    /// told before what was lost. Moves `applied` on to where it goes on, and says how many numbers to
-    /// tell, and whether any are missing here.
-    pub(crate) fn jump(
-        &mut self,
-        applied: &mut u64,
-        oldest_unacked: u64,
-        known: u64,
-    ) -> (u64, bool) {
-        if oldest_unacked == 0 {
-            // A login found the session: its client has no numbers that could be lost.
-            return (0, false);
-        }
-        if known >= self.through {
-            self.count = 0;
-        }
-        let expected = oldest_unacked.saturating_sub(1);
-        let is_behind = expected > *applied;
-        if is_behind {
-            hit(Mark::LostUpstream);
-            self.count += expected.saturating_sub(known.max(*applied));
-            self.through = expected;
-            *applied = expected;
-        }
-        (self.count, is_behind)
-    }
-}
-
 /// A session.
 pub struct Session {
     /// Whose.
@@ -251,12 +214,10 @@ pub struct Session {
     pub place: Place,
     /// The open leg, if it is in no zone; its stay in any case.
     pub leg: Leg,
-    /// The last number of the own leg.
-    pub last: u64,
-    /// The highest number consumed of the client's stream, while it is in no zone.
-    pub applied: u64,
-    /// What it owes its client.
-    pub outbox: EarlierLegs,
+    /// What is consumed of the client's stream, while the session is in no zone.
+    pub(crate) inbound: Inbound,
+    /// What the session owes its client, apart from its zone.
+    pub(crate) downstream: Downstream,
     /// How long it is held where no zone says otherwise.
     pub hold: Hold,
     /// How its messages are written.
@@ -295,8 +256,6 @@ pub struct Session {
     pub gate: Gate<AfterCommit>,
     /// How much of the client's stream is consumed and not acknowledged, while it is in no zone.
     pub window: Window,
-    /// Numbers that were lost outside zones and may still have to be told.
-    pub lost_upstream: LostUpstream,
     /// Up to this number its client has been told what was lost.
     pub lost_known: u64,
     /// The token of the last Welcome to a return, and the number up to which that told of losses.
@@ -334,6 +293,12 @@ impl Session {
     #[must_use]
     pub fn is_rolled_back(&self, leg: Leg) -> bool {
         self.history == History::RolledBack || self.rejoined_stay == Some(leg.stay)
+    }
+
+    /// The highest number consumed of the client's stream, while the session is in no zone.
+    #[must_use]
+    pub fn applied(&self) -> u64 {
+        self.inbound.applied()
     }
 
     /// The connection that speaks for it.

@@ -15,8 +15,8 @@ use std::collections::VecDeque;
 
 use rejoin_wire::SharedFrame;
 
-pub use self::earlier::{EarlierLegs, OutboxLimits, Unsaved};
-pub(crate) use self::inbound::{Arrival, Continued, Inbound};
+pub use self::earlier::{EarlierLegs, OutboxLimits};
+pub(crate) use self::inbound::{Arrival, Inbound};
 pub(crate) use self::outbound::{AckAhead, Acked, NoShared, Outbound, SendWindow, SharedFrames};
 use crate::id::Leg;
 
@@ -40,12 +40,4 @@ pub struct Tail {
     pub last: u64,
     /// The frames, in the order of their numbers.
     pub kept: VecDeque<Kept>,
-}
-
-impl Tail {
-    /// A leg of which nothing has been said yet.
-    #[must_use]
-    pub fn open(leg: Leg) -> Self {
-        Self { leg, from: 0, last: 0, kept: VecDeque::new() }
-    }
 }

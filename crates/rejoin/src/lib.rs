@@ -31,8 +31,8 @@
 pub mod prelude;
 
 pub use rejoin_core::{
-    account, agent, budget, call, chance, event, exchange, guard, hub, id, mark, outbox, roster,
-    scope, secret, session, time, timeline, zone,
+    account, agent, budget, call, chance, event, exchange, guard, hub, id, mark, roster, scope,
+    secret, session, stream, time, timeline, zone,
 };
 pub use rejoin_wire as wire;
 /// Payloads: shared, never copied.

@@ -20,9 +20,9 @@ use crate::scope::{History, ScopeId};
 use crate::secret::Secret;
 use crate::session::token::{Presented, Tokens};
 use crate::session::{
-    Absence, Flags, Identity, Latency, LostUpstream, Place, Presence, Serializer, Session, Window,
+    Absence, Downstream, Flags, Identity, Latency, Place, Presence, Serializer, Session, Window,
 };
-use crate::stream::{EarlierLegs, Tail};
+use crate::stream::Inbound;
 use crate::time::{Time, millis_u32};
 use crate::timeline::{Timeline, What};
 
@@ -232,7 +232,10 @@ impl Hub {
         welcome.reason = reason.into();
         welcome.leg = Leg::first(1).to_wire();
         let frame = rejoin_wire::v1::server_frame::Frame::Welcome(welcome);
-        self.after(session_id, After::Welcome(link, vec![super::own::shared(frame)]));
+        if let Some(session) = self.sessions.get_mut(&session_id) {
+            session.downstream.attach(link);
+        }
+        self.after(session_id, After::Welcome(link, vec![super::lobby::shared(frame)]));
     }
 
     pub(crate) fn blank_session(
@@ -243,8 +246,6 @@ impl Hub {
         identity: Identity,
         hold: Hold,
     ) -> Session {
-        let mut outbox = EarlierLegs::default();
-        outbox.append(Tail::open(Leg::first(1)), self.config.outbox);
         Session {
             player,
             credential: player,
@@ -254,9 +255,8 @@ impl Hub {
             presence: Presence::Preconnect,
             place: Place::Nowhere,
             leg: Leg::first(1),
-            last: 0,
-            applied: 0,
-            outbox,
+            inbound: Inbound::default(),
+            downstream: Downstream::new(),
             hold,
             serializer: Serializer::Protobuf,
             flags: Flags::default(),
@@ -276,7 +276,6 @@ impl Hub {
             calls: None,
             gate: Gate::new(ScopeId::Session(id)),
             window: Window::default(),
-            lost_upstream: LostUpstream::default(),
             lost_known: 0,
             lost_told: None,
             zone_awaits: false,
@@ -397,7 +396,7 @@ impl Hub {
             session: session_id.0,
             player: session.player.0.to_vec().into(),
             epoch: session.epoch.0,
-            applied: session.applied,
+            applied: session.inbound.applied(),
             token: token.as_ref().map(reveal).unwrap_or_default(),
             secret: claim.minted.as_ref().map(reveal).unwrap_or_default(),
             found,
@@ -439,6 +438,7 @@ impl Hub {
         let Some(old) = session.connection() else { return };
         session.timeline.record(at, What::TakenOver, 0);
         session.spent = spent;
+        session.downstream.detach();
         self.counts.takeovers_total += 1;
         if let Some(connection) = self.connections.get_mut(&old) {
             hit(match connection.phase {
@@ -467,7 +467,7 @@ impl Hub {
         let Some(pending) = pending else { return };
         let Some(session) = self.sessions.get(&id) else { return };
         let zone = match &session.place {
-            Place::Nowhere => return self.welcome_own(now, id, link, *pending),
+            Place::Nowhere => return self.welcome_in_lobby(now, id, link, *pending),
             Place::In(zone) => *zone,
             Place::Joining(joining) => match joining.asked {
                 Some(_) => joining.zone,
@@ -480,6 +480,7 @@ impl Hub {
             return;
         }
         let (from, backlog, leg) = resume_from(session, &pending);
+        let oldest_unacked = pending.oldest_unacked();
         let mut welcome = pending.welcome;
         welcome.leg = leg;
         if let Some(connection) = self.connections.get_mut(&link.connection) {
@@ -491,7 +492,7 @@ impl Hub {
             link,
             from,
             backlog,
-            oldest_unacked: if pending.found { 0 } else { pending.point.oldest_unacked },
+            oldest_unacked,
             lost_known: session.lost_known,
             welcome: Box::new(welcome),
         };
@@ -549,7 +550,7 @@ fn point_of(resume: &Resume) -> ResumePoint {
 }
 
 /// Where a member's stream goes on, what earlier legs still owe, and the leg that starts in.
-fn resume_from(
+pub(super) fn resume_from(
     session: &Session,
     pending: &PendingAttach,
 ) -> (ResumeFrom, Vec<rejoin_wire::SharedFrame>, u64) {
@@ -565,7 +566,7 @@ fn resume_from(
     if leg.stay > session.leg.stay {
         return (ResumeFrom::Lost(RungReason::UnknownPosition), Vec::new(), 0);
     }
-    match session.outbox.after(leg, seq) {
+    match session.downstream.after(leg, seq) {
         Some(backlog) => (ResumeFrom::Start, backlog, leg.to_wire()),
         None => (ResumeFrom::Lost(RungReason::Overrun), Vec::new(), 0),
     }

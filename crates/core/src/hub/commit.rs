@@ -10,7 +10,7 @@ use rejoin_wire::SharedFrame;
 use rejoin_wire::v1::{Applied, CloseCode, server_frame};
 
 use super::connection::Phase;
-use super::own::shared;
+use super::lobby::shared;
 use super::player_gate::PlayerCommits;
 use super::{Hub, HubOutput};
 use crate::exchange::{Link, ToZone};
@@ -19,7 +19,7 @@ use crate::id::{
     AccountId, ConnectionId, OwnerEpoch, PlayerId, Revision, SessionEpoch, SessionId, ZoneId,
 };
 use crate::scope::{Batch, Change, History, Opened, RESTORED, ScopeId};
-use crate::session::{Place, Session, row};
+use crate::session::{Outgoing, Place, Session, row};
 use crate::time::{Time, WallTime};
 
 /// Inputs of one session that may wait for the store. A session that has so many takes no numbered frame
@@ -36,7 +36,7 @@ pub(crate) enum After {
     /// Give this out.
     Output(HubOutput),
     /// Say this, if the link still is the session's.
-    Frame(Link, SharedFrame),
+    Frame(Outgoing),
     /// Acknowledge the client's stream up to this number, and with it frames of so many bytes.
     Applied { link: Link, seq: u64, bytes: usize },
     /// Say the last word.
@@ -273,9 +273,9 @@ impl Hub {
                 }
                 self.push(output);
             }
-            After::Frame(link, frame) => {
+            After::Frame(Outgoing { link, at, frame }) => {
                 if self.link_of(session) == Some(link) {
-                    self.expect_progress(now, link.connection);
+                    self.expect_progress(now, session, link.connection, at);
                     self.send_shared(link.connection, frame);
                 }
             }

@@ -171,6 +171,13 @@ pub(crate) struct PendingAttach {
     pub found: bool,
 }
 
+impl PendingAttach {
+    /// The lowest number that the client still holds; 0: it has none of this session.
+    pub(crate) fn oldest_unacked(&self) -> u64 {
+        if self.found { 0 } else { self.point.oldest_unacked }
+    }
+}
+
 /// Why numbered frames must wait; nothing: they need not.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Gate {
@@ -233,9 +240,6 @@ pub(crate) struct Connection {
     pub nonce: [u8; 32],
     pub heard_at: Time,
     pub due: Due,
-    /// Since when it has acknowledged nothing of what the hub sent it outside zones; none while it owes
-    /// nothing.
-    pub owes_since: Option<Time>,
     /// A ping that has not been answered: its nonce and when it was sent.
     pub ping: Option<(u64, Time)>,
     pub messages: Budget,
@@ -274,7 +278,6 @@ impl Connection {
             nonce,
             heard_at: now,
             due: Due::default(),
-            owes_since: None,
             ping: None,
             messages: Budget::default(),
             bytes: Budget::default(),

@@ -13,7 +13,7 @@ use super::zones::ZoneInfo;
 use crate::clock::ServiceClock;
 use crate::event::{EndCause, Event};
 use crate::exchange::Hold;
-use crate::id::{ConnectionId, SessionEpoch, SessionId, ZoneId};
+use crate::id::{ConnectionId, Leg, SessionEpoch, SessionId, ZoneId};
 use crate::mark::{Mark, hit};
 use crate::planted::{Bug, is_armed};
 use crate::session::{Place, Presence};
@@ -376,35 +376,52 @@ impl Hub {
         }
     }
 
-    /// A numbered frame leaves for a client that is in no zone: it has `progress` to acknowledge it.
-    pub(crate) fn expect_progress(&mut self, now: Time, id: ConnectionId) {
-        let Some(known) = self.connections.get_mut(&id) else { return };
-        if known.owes_since.is_none() {
-            known.owes_since = Some(now);
-            known.due.progress = self.alarms.set(now, self.config.progress, Alarm::Progress(id));
+    /// A frame leaves for a session in no zone: its client has `progress` to acknowledge it.
+    pub(crate) fn expect_progress(
+        &mut self,
+        now: Time,
+        session: SessionId,
+        id: ConnectionId,
+        at: Option<(Leg, u64)>,
+    ) {
+        let window = self.lobby_window();
+        let session = self.sessions.get_mut(&session);
+        let is_due = |at| session.is_some_and(|known| known.downstream.released(now, at, window));
+        if at.is_some_and(is_due) {
+            self.progress_in(now, id, self.config.progress);
         }
     }
 
+    fn progress_in(&mut self, now: Time, id: ConnectionId, rest: Duration) {
+        let Some(known) = self.connections.get_mut(&id) else { return };
+        self.alarms.cancel(known.due.progress, Alarm::Progress(id));
+        known.due.progress = self.alarms.set(now, rest, Alarm::Progress(id));
+    }
+
     fn progress_due(&mut self, now: Time, id: ConnectionId) {
-        let Some(known) = self.connections.get(&id) else { return };
-        let Some(since) = known.owes_since else { return };
-        // One that gave way to another is told that, once it is committed.
-        let session = known.session().and_then(|(session, _)| self.sessions.get(&session));
-        if session.is_none_or(|session| session.connection() != Some(id)) {
+        let known = self.connections.get(&id).and_then(Connection::session);
+        let Some((session, _)) = known else { return };
+        let is_throttled = self.is_throttled(id);
+        let progress = self.config.progress;
+        // A connection that gave way to another is told that, once it is committed.
+        let known = self.sessions.get_mut(&session).filter(|known| known.connection() == Some(id));
+        let Some((session, at)) = known.and_then(|known| {
+            let at = known.downstream.progress_at()?;
+            Some((known, at))
+        }) else {
             return;
+        };
+        if now < at {
+            return self.progress_in(now, id, at.since(now));
         }
-        let rest = self.config.progress.saturating_sub(now.since(since));
-        if rest.is_zero() && !self.is_throttled(id) {
-            hit(Mark::TooSlow);
-            let text = "nothing was acknowledged for too long";
-            return self.drop_connection(now, id, CloseCode::TooSlow, text);
+        if is_throttled {
+            // A sender that is read slowly has its acknowledgements behind what it sends.
+            session.downstream.expect_by(now.after(progress));
+            return self.progress_in(now, id, progress);
         }
-        // A sender that is read slowly has its acknowledgements behind what it sends.
-        let rest = if rest.is_zero() { self.config.progress } else { rest };
-        let due = self.alarms.set(now, rest, Alarm::Progress(id));
-        if let Some(known) = self.connections.get_mut(&id) {
-            known.due.progress = due;
-        }
+        hit(Mark::TooSlow);
+        let text = "nothing was acknowledged for too long";
+        self.drop_connection(now, id, CloseCode::TooSlow, text);
     }
 
     /// Looks again when the session of this connection may have been idle for too long. Whoever is

@@ -21,6 +21,7 @@ use crate::mark::{Mark, hit};
 use crate::planted::{Bug, is_armed};
 use crate::scope::History;
 use crate::session::{Place, Serializer};
+use crate::stream::{AckAhead, Acked};
 use crate::time::{Time, millis_u32};
 
 impl Hub {
@@ -282,29 +283,32 @@ impl Hub {
             known.set_history(History::Whole);
             self.touch(session);
         }
+        let window = self.lobby_window();
         let Some(known) = self.sessions.get_mut(&session) else { return };
         known.rejoined_stay.take_if(|stay| *stay <= leg.stay);
         if leg.stay == known.leg.stay
             && let Some(zone) = known.zone()
         {
-            // Somebody who hears the open leg has everything before it.
-            known.outbox.clear();
-            if let Some(connection) = self.connections.get_mut(&id) {
-                connection.owes_since = None;
-            }
+            // A client that hears the open leg has everything before it.
+            known.downstream.clear_earlier();
             return self.tell_zone(zone, ToZone::Ack { session, epoch, leg, seq });
         }
-        let owed = known.outbox.len();
-        if !known.outbox.acknowledge(leg, seq) || is_armed(Bug::AckBlamed) {
-            hit(Mark::AckAhead);
-            return self.drop_connection(now, id, CloseCode::AckAhead, "more than was said");
+        let acked = match leg.stay == known.leg.stay {
+            true => known.downstream.acknowledge(now, (leg, seq), window),
+            false => known.downstream.acknowledge_earlier(leg, seq).map(|()| Acked::Stale),
+        };
+        match acked {
+            Ok(_) if is_armed(Bug::AckBlamed) => self.acked_ahead(now, id),
+            Err(AckAhead) => self.acked_ahead(now, id),
+            Ok(Acked::Stale) => {}
+            Ok(Acked::Taken { is_overrun: true }) => self.resync_in_place(session),
+            Ok(Acked::Taken { is_overrun: false }) => drop(self.send_waiting(session)),
         }
-        let owes = known.outbox.len();
-        if let Some(connection) = self.connections.get_mut(&id)
-            && (owes == 0 || owes < owed)
-        {
-            connection.owes_since = (owes > 0).then_some(now);
-        }
+    }
+
+    fn acked_ahead(&mut self, now: Time, id: ConnectionId) {
+        hit(Mark::AckAhead);
+        self.drop_connection(now, id, CloseCode::AckAhead, "more than was said");
     }
 
     /// A zone gives back a frame of somebody who is no member any more.

@@ -10,12 +10,12 @@ use super::connection::{Gate, Phase};
 use super::{Hub, HubOutput};
 use crate::call::Calls;
 use crate::event::{EndCause, Event};
-use crate::exchange::{Admit, Departed, ToZone, ZoneName};
+use crate::exchange::{Admit, Departed, Link, ToZone, ZoneName};
 use crate::id::{ConnectionId, GameId, Leg, SeatId, SessionEpoch, SessionId, ZoneId};
 use crate::mark::{Mark, hit};
 use crate::planted::{Bug, is_armed};
 use crate::seat::Seating;
-use crate::session::{Joining, Place, Presence, Window};
+use crate::session::{Joining, Outgoing, Place, Presence, Window};
 use crate::time::Time;
 use crate::timeline::What;
 use crate::zone::Delivery;
@@ -31,15 +31,35 @@ impl Hub {
         payload: Bytes,
         seat: Option<(GameId, SeatId)>,
     ) {
+        let limits = self.config.outbox;
         let Some(session) = self.sessions.get_mut(&id) else { return };
         session.leg = Leg::first(session.leg.stay.saturating_add(1));
+        // What is left of the lobby's leg goes out before the first frame of the zone's.
+        let rest = match session.place {
+            Place::Nowhere => session.downstream.leave(session.leg, limits),
+            Place::Joining(_) | Place::In(_) => Some(Vec::new()),
+        };
         let joining = Joining { zone, name, to, payload, poisoned: None, asked: None };
         let stay = session.leg.stay;
         session.seats.extend(seat.map(|(game, seat)| Seating::shown(game, seat, stay)));
         self.set_place(id, Place::Joining(Box::new(joining)));
         self.touch(id);
         self.set_gate(id, |gate| gate.moving = true);
+        self.send_rest(id, rest);
         self.after(id, if seat.is_some() { After::Seats } else { After::Admit(stay) });
+    }
+
+    /// Sends the rest of a leg that is over; none: something before it is gone for good, and the client must
+    /// come back for the whole state.
+    fn send_rest(&mut self, id: SessionId, rest: Option<Vec<Outgoing>>) {
+        match (rest, self.link_of(id)) {
+            (Some(rest), _) => self.send_after(id, rest),
+            (None, Some(link)) => {
+                let now = self.alarms.clock().now();
+                self.drop_connection(now, link.connection, CloseCode::TooSlow, "overrun");
+            }
+            (None, None) => {}
+        }
     }
 
     /// Asks the zone, if it is open; otherwise its opening asks again.
@@ -70,7 +90,7 @@ impl Hub {
             epoch,
             link: welcomed,
             native: session.presence == Presence::Native,
-            applied: session.applied,
+            applied: session.inbound.applied(),
             to: joining.to,
             poisoned: joining.poisoned,
             payload: joining.payload.clone(),
@@ -138,7 +158,7 @@ impl Hub {
             gate.moving = false;
             gate.settling.push((zone, stay));
         });
-        let leg = self.open_own_leg(id);
+        let leg = self.enter_lobby(id);
         self.refuse_up(id, to, code, text, Some(leg));
         self.after(id, After::Zone(zone, ToZone::Forget { session: id, stay }));
         self.flush_words(id);
@@ -156,7 +176,7 @@ impl Hub {
             // way when the zone has started again and says so once more.
             return self.after(id, After::Zone(zone, forget));
         };
-        session.applied = departed.applied;
+        session.inbound.take_back(departed.applied);
         session.window = Window::after(departed.applied);
         session.data = departed.data;
         session.avatar = None;
@@ -174,25 +194,20 @@ impl Hub {
         if session.ending.is_some() {
             return self.finish_end(id, vec![After::Zone(zone, forget)]);
         }
-        // On a live link the rest is said now, unless something before it is gone for good.
-        let (broken, sent) = (departed.tail.from > departed.sent, departed.sent);
-        let rest = departed.tail.kept.iter().filter(|kept| kept.seq > sent);
-        let rest: Vec<_> = rest.map(|kept| kept.frame.clone()).collect();
-        session.outbox.append(departed.tail, limits);
+        let link = session.connection().map(|connection| Link { connection, epoch: session.epoch });
+        let link = link.filter(|link| link.epoch == departed.epoch);
+        let rest = session.downstream.take_tail(departed.tail, departed.sent, link, limits);
+        let is_broken = rest.is_none();
         self.touch(id);
-        let link = self.link_of(id).filter(|link| link.epoch == departed.epoch);
-        // Before the first words of the leg that follows.
-        for (link, frame) in link.iter().flat_map(|link| rest.iter().map(move |rest| (link, rest)))
-        {
-            self.after(id, After::Frame(*link, frame.clone()));
-        }
+        // Before the first frame of the leg that follows.
+        self.send_after(id, rest.into_iter().flatten());
         match departed.next {
             Some((name, payload)) => self.transfer(id, name, payload),
-            None => drop(self.open_own_leg(id)),
+            None => drop(self.enter_lobby(id)),
         }
         if let Some(link) = link {
             self.set_gate(id, |gate| gate.settling.push((zone, stay)));
-            if broken {
+            if is_broken {
                 self.drop_connection(now, link.connection, CloseCode::TooSlow, "overrun");
             }
         } else {
@@ -212,7 +227,7 @@ impl Hub {
             Ok(zone) => self.begin_join(id, zone, name, 0, payload, None),
             Err(code) => {
                 hit(Mark::TransferRefused);
-                let leg = self.open_own_leg(id);
+                let leg = self.enter_lobby(id);
                 self.refuse_up(id, 0, code, "there is no such zone".to_owned(), Some(leg));
             }
         }
@@ -252,14 +267,14 @@ impl Hub {
         hit(Mark::ZoneLost);
         let at = self.wall(now);
         if let Some(session) = self.sessions.get_mut(&id) {
-            session.outbox.clear();
+            session.downstream.clear_earlier();
             session.zone_lost = true;
             session.avatar = None;
             session.timeline.record(at, What::ZoneLost, 0);
         }
         self.set_awaiting(id, false);
         self.let_seats_go(id);
-        self.open_own_leg(id);
+        self.enter_lobby(id);
         self.flush_words(id);
         if self.sessions.get(&id).is_some_and(|session| session.is_native()) {
             self.tell_native(id, Delivery::Lost);
@@ -295,7 +310,7 @@ impl Hub {
         }
         session.spent = spent;
         session.presence = Presence::Away(None);
-        session.outbox.rest();
+        session.downstream.detach();
         session.tokens.rest();
         session.timeline.record(at, What::Dropped, code as u32);
         session.timeline.rest();

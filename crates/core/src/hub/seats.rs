@@ -329,9 +329,9 @@ impl Hub {
         }
         hit(Mark::SeatLingered);
         let is_somewhere = session.place != Place::Nowhere;
-        session.outbox.clear();
+        session.downstream.clear_earlier();
         if is_somewhere {
-            self.open_own_leg(id);
+            self.enter_lobby(id);
         }
         self.touch(id);
         for effect in last.drain(..) {

@@ -9,7 +9,7 @@ use rejoin_wire::v1::{Down, Message, RefusalCode, down, server_frame};
 use rejoin_wire::{Limits, SharedFrame};
 
 use super::commit::After;
-use super::own::shared;
+use super::lobby::shared;
 use super::{Answer, Audience, Hub, HubOutput};
 use crate::exchange::ToZone;
 use crate::id::{CallId, SessionId, ZoneId};
@@ -104,7 +104,7 @@ impl Hub {
                 session.place == Place::Nowhere && !session.is_native() && !session.zone_lost
             });
             if is_outside && !self.is_gate_full(id) {
-                self.say_numbered(id, |seq| {
+                self.send_numbered(id, |seq| {
                     outside.entry(seq).or_insert_with(|| said(seq, &payload)).clone()
                 });
                 self.after(id, After::Heard(ticket));
@@ -165,7 +165,7 @@ impl Hub {
                 _ => {}
             }
         } else {
-            self.say_own(id, body);
+            self.send_in_lobby(id, body);
         }
         if let Some(ticket) = ticket {
             self.after(id, After::Heard(ticket));

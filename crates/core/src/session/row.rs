@@ -1,16 +1,14 @@
-//! A session in its scope: one row for itself, one for the legs it owes its client something of, one
-//! for each such frame, and a bounded number for its timeline. Fields are only ever added.
+//! A session in its scope: one row for itself, those of its `Downstream`, and a bounded number for its
+//! timeline. Fields are only ever added.
 
-use std::collections::VecDeque;
 use std::time::Duration;
 
 use bytes::Bytes;
 use prost::Message;
-use rejoin_wire::SharedFrame;
 
 use super::token::Tokens;
 use super::{
-    Absence, Flags, Identity, Joining, Latency, LostUpstream, Place, Presence, Serializer, Session,
+    Absence, Downstream, Flags, Identity, Joining, Latency, Place, Presence, Serializer, Session,
     Window,
 };
 use crate::event::EndCause;
@@ -22,17 +20,11 @@ use crate::planted::{Bug, is_armed};
 use crate::scope::{Change, History, Opened, RESTORED, ScopeId};
 use crate::seat::{SeatStep, Seating};
 use crate::secret::SecretHash;
-use crate::stream::{EarlierLegs, Kept, OutboxLimits, Tail, Unsaved};
+use crate::stream::{Inbound, OutboxLimits};
 use crate::time::{Time, WallTime, micros};
 use crate::timeline::Timeline;
 
-#[cfg(test)]
-mod tests;
-
 const SELF: &[u8] = b"session";
-const OUTBOX: &[u8] = b"outbox";
-/// Rows of frames start so; the leg and the number follow, 8 bytes each, highest byte first.
-const FRAME: &[u8] = b"out/";
 
 #[derive(Clone, PartialEq, Message)]
 struct Row {
@@ -126,27 +118,6 @@ struct TokenRow {
 }
 
 #[derive(Clone, PartialEq, Message)]
-struct OutboxRow {
-    #[prost(message, repeated, tag = "1")]
-    stretches: Vec<StretchRow>,
-}
-
-#[derive(Clone, PartialEq, Message)]
-struct StretchRow {
-    #[prost(uint64, tag = "1")]
-    leg: u64,
-    #[prost(uint64, tag = "2")]
-    from: u64,
-    #[prost(uint64, tag = "3")]
-    last: u64,
-    /// The numbers of `frames`. Read only: frames have had rows of their own since.
-    #[prost(uint64, repeated, tag = "4")]
-    seqs: Vec<u64>,
-    #[prost(bytes = "bytes", repeated, tag = "5")]
-    frames: Vec<Bytes>,
-}
-
-#[derive(Clone, PartialEq, Message)]
 struct EntryRow {
     #[prost(uint64, tag = "1")]
     at_ms: u64,
@@ -172,7 +143,7 @@ const CAUSES: [EndCause; 9] = [
 pub fn changes(session: &mut Session) -> Vec<Change> {
     let row = row_of(session);
     let mut changes = vec![Change::Put(Bytes::from_static(SELF), Bytes::from(row.encode_to_vec()))];
-    outbox_changes(&mut session.outbox, &mut changes);
+    session.downstream.changes(session.place == Place::Nowhere, &mut changes);
     if std::mem::take(&mut session.history_dirty) {
         let key = Bytes::from_static(RESTORED);
         changes.push(match session.history {
@@ -214,8 +185,8 @@ fn row_of(session: &Session) -> Row {
         epoch: session.epoch.0,
         tokens,
         leg: session.leg.to_wire(),
-        last: session.last,
-        applied: session.applied,
+        last: session.downstream.newest(),
+        applied: session.inbound.applied(),
         place,
         zone,
         zone_kind: joining.map(|j| j.name.kind.clone()).unwrap_or_default(),
@@ -269,43 +240,6 @@ fn seating_of(row: &SeatRow) -> Result<Seating, String> {
     Ok(Seating::kept(game, seat, row.stay, *step))
 }
 
-fn outbox_changes(outbox: &mut EarlierLegs, changes: &mut Vec<Change>) {
-    let fresh = outbox
-        .unstored()
-        .map(|(leg, kept)| Change::Put(frame_key(leg, kept.seq), kept.frame.protobuf().clone()));
-    let fresh: Vec<Change> = fresh.collect();
-    let Unsaved { is_cleared, gone, has_moved } = outbox.mark_stored();
-    if is_cleared {
-        changes.push(Change::DeletePrefix(Bytes::from_static(FRAME)));
-    }
-    changes.extend(gone.into_iter().map(|(leg, seq)| Change::Delete(frame_key(leg, seq))));
-    changes.extend(fresh);
-    if has_moved {
-        let row = outbox_row(outbox);
-        changes.push(Change::Put(Bytes::from_static(OUTBOX), Bytes::from(row.encode_to_vec())));
-    }
-}
-
-fn outbox_row(outbox: &EarlierLegs) -> OutboxRow {
-    let stretches = outbox.tails().map(|stretch| StretchRow {
-        leg: stretch.leg.to_wire(),
-        from: stretch.from,
-        last: stretch.last,
-        ..StretchRow::default()
-    });
-    OutboxRow { stretches: stretches.collect() }
-}
-
-fn frame_key(leg: Leg, seq: u64) -> Bytes {
-    Bytes::from([FRAME, &leg.to_wire().to_be_bytes(), &seq.to_be_bytes()].concat())
-}
-
-fn parse_frame_key(key: &[u8]) -> Option<(Leg, u64)> {
-    let (leg, seq) = key.strip_prefix(FRAME)?.split_first_chunk::<8>()?;
-    let seq = u64::from_be_bytes(seq.try_into().ok()?);
-    Some((Leg::from_wire(u64::from_be_bytes(*leg)), seq))
-}
-
 /// Rebuilds a session; nobody is there yet.
 ///
 /// # Errors
@@ -315,8 +249,8 @@ pub fn load(id: SessionId, opened: &Opened, limits: OutboxLimits) -> Result<Sess
         |key: &[u8]| opened.rows.iter().find(|(name, _)| name == key).map(|(_, v)| v.clone());
     let row = find(SELF).ok_or("there is no row of the session itself")?;
     let row = Row::decode(row).map_err(|error| format!("the session's row: {error}"))?;
-    let outbox = find(OUTBOX).unwrap_or_default();
-    let outbox = OutboxRow::decode(outbox).map_err(|error| format!("the outbox: {error}"))?;
+    let leg = Leg::from_wire(row.leg);
+    let last = (row.place == 0).then_some(row.last);
     let player = PlayerId::from_slice(&row.player).ok_or("the player's id is not 16 bytes")?;
     Ok(Session {
         player,
@@ -334,10 +268,9 @@ pub fn load(id: SessionId, opened: &Opened, limits: OutboxLimits) -> Result<Sess
         tokens: tokens_of(&row),
         presence: Presence::Away(None),
         place: place_of(&row),
-        leg: Leg::from_wire(row.leg),
-        last: row.last,
-        applied: row.applied,
-        outbox: outbox_of(outbox, opened, limits)?,
+        leg,
+        inbound: Inbound::after(row.applied),
+        downstream: Downstream::load(opened, leg, last, limits)?,
         hold: match (row.hold, Duration::from_micros(row.hold_us)) {
             (0, _) => Hold::None,
             (1, while_) => Hold::Timed(while_),
@@ -366,7 +299,6 @@ pub fn load(id: SessionId, opened: &Opened, limits: OutboxLimits) -> Result<Sess
         calls: None,
         gate: Gate::opened(ScopeId::Session(id), opened),
         window: Window::after(row.applied),
-        lost_upstream: LostUpstream::default(),
         lost_known: row.lost_known,
         lost_told: None,
         zone_awaits: false,
@@ -401,27 +333,4 @@ fn place_of(row: &Row) -> Place {
         })),
         _ => Place::In(ZoneId(row.zone)),
     }
-}
-
-/// The outbox from its row and the rows of its frames. One that an earlier version wrote has its frames
-/// in the row itself; they get rows of their own with the session's next commit.
-fn outbox_of(row: OutboxRow, opened: &Opened, limits: OutboxLimits) -> Result<EarlierLegs, String> {
-    let has_rows = row.stretches.iter().all(|stretch| stretch.frames.is_empty());
-    let stretches = row.stretches.into_iter().map(|stretch| {
-        let kept = stretch.seqs.into_iter().zip(stretch.frames);
-        let kept = kept.map(|(seq, frame)| Kept { seq, frame: SharedFrame::from_encoded(frame) });
-        let leg = Leg::from_wire(stretch.leg);
-        Tail { leg, from: stretch.from, last: stretch.last, kept: kept.collect() }
-    });
-    let mut stretches: VecDeque<Tail> = stretches.collect();
-    // Rows come in the order of their keys, so frames come in the order of their numbers.
-    for (key, value) in opened.rows.iter().filter(|(key, _)| key.starts_with(FRAME)) {
-        let of = parse_frame_key(key).and_then(|(leg, seq)| {
-            Some((stretches.iter_mut().rev().find(|stretch| stretch.leg == leg)?, seq))
-        });
-        let (stretch, seq) = of.ok_or("a frame of a leg that is not owed anything")?;
-        let frame = SharedFrame::from_encoded(value.clone());
-        stretch.kept.push_back(Kept { seq, frame });
-    }
-    Ok(EarlierLegs::restored(stretches, has_rows, limits))
 }

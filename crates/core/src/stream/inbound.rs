@@ -43,6 +43,12 @@ impl Inbound {
         Self { applied, acked: applied, ..Self::default() }
     }
 
+    /// Another place has consumed the stream up to here, and has told the client so.
+    pub(crate) fn take_back(&mut self, applied: u64) {
+        (self.applied, self.acked) = (applied, applied);
+        self.poisoned.clear();
+    }
+
     /// Takes a number. It is consumed before its effects run: they may part the sender, and what that takes
     /// along must count this number.
     pub(crate) fn receive(&mut self, seq: u64) -> Arrival {

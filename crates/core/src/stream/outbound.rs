@@ -8,9 +8,9 @@ use std::time::Duration;
 use rejoin_wire::SharedFrame;
 use rejoin_wire::v1::RungReason;
 
-use super::{Kept, Tail};
+use super::{Kept, OutboxLimits, Tail};
 use crate::exchange::{Link, ResumeFrom};
-use crate::id::{Leg, OwnerEpoch};
+use crate::id::Leg;
 use crate::mark::{Mark, hit};
 use crate::planted::{Bug, is_armed};
 use crate::time::Time;
@@ -39,6 +39,14 @@ pub(crate) struct SendWindow {
     pub kept_bytes: usize,
     /// How long a reader may take to acknowledge something.
     pub progress: Duration,
+}
+
+impl SendWindow {
+    /// A session in no zone may have everything on its link that is kept for it.
+    pub(crate) fn of(limits: OutboxLimits, progress: Duration) -> Self {
+        let (frames, bytes) = (limits.frames_max, limits.bytes_max);
+        Self { frames, bytes, kept_frames: frames, kept_bytes: bytes, progress }
+    }
 }
 
 /// What one reader is owed of the open leg.
@@ -143,11 +151,15 @@ impl Outbound {
     pub(crate) fn keep(&mut self, kept: Kept, window: SendWindow) -> bool {
         self.own_bytes += kept.frame.len();
         self.own.push_back(kept);
+        self.bound(window)
+    }
+
+    /// Forgets the oldest own frames until no more are kept than may be. True: there were some.
+    pub(crate) fn bound(&mut self, window: SendWindow) -> bool {
         let mut has_lost = false;
         while self.own.len() > window.kept_frames || self.own_bytes > window.kept_bytes {
-            let Some(kept) = self.forget_first() else { break };
-            hit(Mark::OutboxEvicted);
-            self.lost = self.lost.max(kept);
+            let Some(seq) = self.forget_first() else { break };
+            self.lost = self.lost.max(seq);
             has_lost = true;
         }
         has_lost
@@ -298,19 +310,19 @@ impl Outbound {
     }
 
     /// Whether a client can go on in this leg, and after which number; none: from its start, after what
-    /// earlier legs still owe.
+    /// earlier legs still owe. `next_leg` is the one that a resync would open.
     ///
     /// # Errors
     /// Why it is given the whole state instead.
     pub(crate) fn resume(
         &self,
         from: &ResumeFrom,
-        owner: OwnerEpoch,
+        next_leg: Option<Leg>,
     ) -> Result<Option<u64>, RungReason> {
         match from {
             ResumeFrom::Lost(reason) => Err(*reason),
             // A client takes a leg above its own, unless its own is told to be unknown.
-            ResumeFrom::RolledBack(leg) => Err(match self.leg.next_turn(owner) {
+            ResumeFrom::RolledBack(leg) => Err(match next_leg {
                 Some(next) if *leg < next => RungReason::RolledBack,
                 _ => RungReason::UnknownPosition,
             }),
@@ -385,6 +397,11 @@ impl Outbound {
         Tail { leg: self.leg, from: self.after(), last: self.newest, kept: self.own.clone() }
     }
 
+    /// The same where the leg is not needed any more.
+    pub(crate) fn into_tail(self) -> Tail {
+        Tail { from: self.after(), leg: self.leg, last: self.newest, kept: self.own }
+    }
+
     /// No acknowledgement is due.
     pub(crate) fn expect_nothing(&mut self) {
         if let Some(sending) = self.sending.as_mut() {
@@ -439,9 +456,19 @@ impl Outbound {
         self.acked.max(self.lost)
     }
 
+    /// The leg, the number after which everything of it is still here, and its newest number.
+    pub(crate) fn ends(&self) -> (Leg, u64, u64) {
+        (self.leg, self.after(), self.newest)
+    }
+
     /// Why the stream before this turn was given up.
     pub(crate) fn reset(&self) -> RungReason {
         self.reset
+    }
+
+    /// How many frames are kept for this reader alone, and their bytes.
+    pub(crate) fn own_size(&self) -> (usize, usize) {
+        (self.own.len(), self.own_bytes)
     }
 
     /// What is kept for this reader alone, in the order of the numbers.

@@ -193,7 +193,8 @@ impl<Z: Zone> ZoneCore<Z> {
         self.room.dirty.any = true;
         self.reconnect_roster(now, session);
         let Some(member) = self.room.active(session) else { return };
-        match member.outbound.resume(&from, self.room.owner) {
+        let next_leg = member.outbound.leg().next_turn(self.room.owner);
+        match member.outbound.resume(&from, next_leg) {
             // A loss in either direction is no replay.
             Ok(_) if continued.lost > 0 || continued.is_behind => {
                 self.resync_returning(now, session, link, RungReason::RolledBack, *welcome);

@@ -95,6 +95,7 @@ impl Room {
         let Some(member) = self.members.get_mut(session) else { return seq };
         self.stream.sent += offer(window, session, member, (seq, &frame), out);
         if member.outbound.keep(Kept { seq, frame }, window) {
+            hit(Mark::OutboxEvicted);
             self.missed.insert(session);
         }
         seq

@@ -142,7 +142,7 @@ fn a_full_gate_takes_no_frames_and_no_commands_until_there_is_room() {
         desk.say("ann", "x");
     }
     // Its frames wait, and so does a connection that would take over.
-    assert_eq!(desk.hub.session(ann).map(|session| session.applied), Some(0));
+    assert_eq!(desk.hub.session(ann).map(|session| session.applied()), Some(0));
     desk.up("ann", message("y"));
     desk.store.release();
     desk.run();

@@ -1,5 +1,6 @@
-//! A session outside zones: it has a leg of its own, numbers of its own, and consumes its client's
-//! frames itself. What it says is committed with it before it is shown.
+//! The lobby: sessions that are in no zone. Such a session consumes its client's frames itself and has a leg
+//! of its own; what it says is committed with it before it is shown. The numbers of both directions are
+//! the business of `stream/`.
 
 use bytes::Bytes;
 use prost::Message as _;
@@ -10,6 +11,7 @@ use rejoin_wire::v1::{
 };
 
 use super::Hub;
+use super::attach::resume_from;
 use super::commit::After;
 use super::connection::{PendingAttach, Phase, Speaker};
 use super::table::Opener;
@@ -17,8 +19,8 @@ use crate::event::EndCause;
 use crate::exchange::{Link, ZoneName};
 use crate::id::{CallId, Leg, SessionId, ZoneId};
 use crate::mark::{Mark, hit};
-use crate::session::{Place, Window};
-use crate::stream::{Kept, Tail};
+use crate::session::{Outgoing, Place, Window};
+use crate::stream::{Arrival, SendWindow};
 use crate::text::clip;
 use crate::time::Time;
 use crate::zone::Delivery;
@@ -28,26 +30,21 @@ impl Hub {
     pub(crate) fn consume(&mut self, now: Time, speaker: Speaker, up: Up) {
         let Speaker { connection, session: id, .. } = speaker;
         let Some(session) = self.sessions.get_mut(&id) else { return };
-        if up.seq <= session.applied {
-            hit(Mark::DuplicateUp);
-            return self.tell_applied(id, 0);
-        }
-        if up.seq != session.applied.saturating_add(1) {
-            hit(Mark::NumberGap);
-            return self.drop_connection(
-                now,
-                connection,
-                CloseCode::NumberGap,
-                "a number is missing",
-            );
-        }
         let bytes = up.encoded_len();
         let window = (self.config.window_frames, self.config.window_bytes);
-        if !session.window.has_room(up.seq, bytes, window) {
+        let is_next = up.seq > session.inbound.applied();
+        if is_next && !session.window.has_room(up.seq, bytes, window) {
             let text = "more than the window";
             return self.violation(now, connection, CloseCode::Flooded, text);
         }
-        session.applied = up.seq;
+        match session.inbound.receive(up.seq) {
+            Arrival::Next { .. } => {}
+            Arrival::Duplicate => return self.tell_applied(id, 0),
+            Arrival::Ahead => {
+                let text = "a number is missing";
+                return self.drop_connection(now, connection, CloseCode::NumberGap, text);
+            }
+        }
         session.window.consume(bytes);
         self.touch(id);
         let refusal = match up.body {
@@ -118,37 +115,63 @@ impl Hub {
         }
         let leg = leg.map_or(0, Leg::to_wire);
         let text = clip(text);
-        self.say_own(id, down::Body::Refused(Refused { to, code: code.into(), text, leg }));
+        self.send_in_lobby(id, down::Body::Refused(Refused { to, code: code.into(), text, leg }));
     }
 
     /// Says something to a session that is in no zone.
-    pub(crate) fn say_own(&mut self, id: SessionId, body: down::Body) {
-        self.say_numbered(id, |seq| {
+    pub(crate) fn send_in_lobby(&mut self, id: SessionId, body: down::Body) {
+        self.send_numbered(id, |seq| {
             shared(server_frame::Frame::Down(Down { seq, body: Some(body) }))
         });
     }
 
-    /// The same for whoever has the frame of that number already.
-    pub(crate) fn say_numbered(&mut self, id: SessionId, make: impl FnOnce(u64) -> SharedFrame) {
-        let limits = self.config.outbox;
-        let link = self.link_of(id);
+    /// The same for a caller that may have the frame of that number already.
+    pub(crate) fn send_numbered(&mut self, id: SessionId, make: impl FnOnce(u64) -> SharedFrame) {
+        let (limits, window) = (self.config.outbox, self.lobby_window());
         let Some(session) = self.sessions.get_mut(&id) else { return };
-        session.last += 1;
-        let frame = make(session.last);
-        let whole = session.outbox.keep(Kept { seq: session.last, frame: frame.clone() }, limits);
+        let outgoing = session.downstream.say(make, limits, window);
+        let is_overrun = session.downstream.take_overrun();
         self.touch(id);
-        let Some(link) = link else { return };
-        // Whoever waits for its place hears it with the rest; the Welcome of others is on its way.
-        let known = self.connections.get(&link.connection);
-        let welcomed = known.is_some_and(|known| known.attach.is_none());
-        if welcomed && whole {
-            self.after(id, After::Frame(link, frame));
-        } else if welcomed {
-            // It has read too little for too long: the whole state, on a new leg.
-            hit(Mark::ResyncedInPlace);
-            let resync = self.resync_own(id, RungReason::Overrun, 0);
-            self.after(id, After::Frame(link, resync));
+        self.send_after(id, outgoing);
+        if is_overrun {
+            self.resync_in_place(id);
         }
+    }
+
+    /// Sends frames once everything so far is committed.
+    pub(crate) fn send_after(
+        &mut self,
+        id: SessionId,
+        outgoing: impl IntoIterator<Item = Outgoing>,
+    ) {
+        for outgoing in outgoing {
+            self.after(id, After::Frame(outgoing));
+        }
+    }
+
+    /// Sends what the client's window has room for.
+    pub(crate) fn send_waiting(&mut self, id: SessionId) -> u64 {
+        let window = self.lobby_window();
+        let mut count = 0;
+        while let Some(session) = self.sessions.get_mut(&id)
+            && let Some(outgoing) = session.downstream.next(window)
+        {
+            count += 1;
+            self.after(id, After::Frame(outgoing));
+        }
+        count
+    }
+
+    /// A connected client has missed something for good: it is given the whole state on a new leg.
+    pub(crate) fn resync_in_place(&mut self, id: SessionId) {
+        if let Some(link) = self.link_of(id) {
+            hit(Mark::ResyncedInPlace);
+            self.resync_in_lobby(id, link, RungReason::Overrun, 0);
+        }
+    }
+
+    pub(crate) fn lobby_window(&self) -> SendWindow {
+        SendWindow::of(self.config.outbox, self.config.progress)
     }
 
     /// Acknowledges what is consumed so far, `bytes` of it just now. A number that comes again while its
@@ -156,14 +179,14 @@ impl Hub {
     fn tell_applied(&mut self, id: SessionId, bytes: usize) {
         let Some(link) = self.link_of(id) else { return };
         let Some(session) = self.sessions.get_mut(&id) else { return };
-        let seq = session.applied;
+        let seq = session.inbound.applied();
         if session.window.queue(seq) {
             self.after(id, After::Applied { link, seq, bytes });
         }
     }
 
     /// Welcomes a connection to a session that is in no zone.
-    pub(crate) fn welcome_own(
+    pub(crate) fn welcome_in_lobby(
         &mut self,
         now: Time,
         id: SessionId,
@@ -175,88 +198,83 @@ impl Hub {
             connection.phase = Phase::Opening { session: id, epoch: link.epoch };
         }
         let Some(session) = self.sessions.get_mut(&id) else { return };
+        let (from, backlog, leg) = resume_from(session, &pending);
+        let continued = session.inbound.continue_at(pending.oldest_unacked(), session.lost_known);
+        session.window = Window::after(session.inbound.applied());
+        let is_zone_lost = std::mem::take(&mut session.zone_lost);
         let mut welcome = pending.welcome;
-        let mut is_behind = false;
-        if !pending.found {
-            let (lost, applied) = (&mut session.lost_upstream, &mut session.applied);
-            let oldest = pending.point.oldest_unacked;
-            (welcome.lost_upstream, is_behind) = lost.jump(applied, oldest, session.lost_known);
-        }
-        welcome.applied = session.applied;
-        session.window = Window::after(session.applied);
-        let position = pending.point.position;
-        let rest = position.filter(|(leg, _)| !session.is_rolled_back(*leg));
-        let rest = rest.and_then(|(leg, seq)| session.outbox.after(leg, seq));
-        // Whoever lost something in either direction is told so.
-        let rest = rest.filter(|_| welcome.lost_upstream == 0 && !is_behind);
-        let (mut frames, reason, replayed);
-        if let (Some((leg, seq)), Some(rest)) = (position, rest) {
-            hit(Mark::ReplayedOutside);
-            if leg != session.leg && !rest.is_empty() {
-                hit(Mark::ReplayedOlderLeg);
-            }
-            session.outbox.acknowledge(leg, seq);
-            welcome.rung = Rung::Replayed.into();
-            reason = RungReason::Complete;
-            welcome.leg = leg.to_wire();
-            replayed = rest.len() as u64;
-            frames = rest;
-        } else {
-            hit(Mark::ResyncedOutside);
-            reason = match position {
-                None => RungReason::Cold,
-                Some((leg, _)) if leg > session.leg => {
-                    hit(Mark::ResyncedUnknownPosition);
-                    RungReason::UnknownPosition
+        welcome.lost_upstream = continued.lost;
+        welcome.applied = session.inbound.applied();
+        let verdict = match session.downstream.resume(&from) {
+            // A loss in either direction is no replay.
+            Ok(_) if continued.lost > 0 || continued.is_behind => Err(RungReason::RolledBack),
+            Err(RungReason::Overrun) if is_zone_lost => Err(RungReason::ZoneLost),
+            verdict => verdict,
+        };
+        match verdict {
+            Ok(position) => {
+                hit(Mark::ReplayedOutside);
+                if position.is_none() && !backlog.is_empty() {
+                    hit(Mark::ReplayedOlderLeg);
                 }
-                Some((leg, _)) if session.is_rolled_back(leg) => RungReason::RolledBack,
-                Some(_) if std::mem::take(&mut session.zone_lost) => RungReason::ZoneLost,
-                Some(_) => RungReason::Overrun,
-            };
-            welcome.rung = Rung::Resynced.into();
-            let lost = welcome.lost_upstream;
-            let resync = self.resync_own(id, reason, lost);
-            let leg = self.sessions.get(&id).map_or(0, |session| session.leg.to_wire());
-            welcome.leg = leg;
-            replayed = 0;
-            frames = vec![resync];
-        }
-        welcome.reason = reason.into();
-        frames.insert(0, shared(server_frame::Frame::Welcome(welcome)));
-        self.after(id, After::Welcome(link, frames));
-        self.returned(now, id, reason, replayed);
-        if let Some(session) = self.sessions.get_mut(&id) {
-            session.zone_lost = false;
+                session.downstream.replay(link, position);
+                welcome.rung = Rung::Replayed.into();
+                welcome.reason = RungReason::Complete.into();
+                welcome.leg = leg;
+                let earlier = backlog.len() as u64;
+                let frames = [shared(server_frame::Frame::Welcome(welcome))];
+                let frames = frames.into_iter().chain(backlog).collect();
+                self.touch(id);
+                self.after(id, After::Welcome(link, frames));
+                let replayed = earlier + self.send_waiting(id);
+                self.returned(now, id, RungReason::Complete, replayed);
+            }
+            Err(reason) => {
+                hit(Mark::ResyncedOutside);
+                if reason == RungReason::UnknownPosition {
+                    hit(Mark::ResyncedUnknownPosition);
+                }
+                welcome.rung = Rung::Resynced.into();
+                welcome.reason = reason.into();
+                welcome.leg = session.downstream.next_leg().to_wire();
+                let frame = shared(server_frame::Frame::Welcome(welcome));
+                self.after(id, After::Welcome(link, vec![frame]));
+                self.resync_in_lobby(id, link, reason, continued.lost);
+                self.returned(now, id, reason, 0);
+            }
         }
         self.flush_words(id);
     }
 
-    /// Opens a new turn of the own leg with the session's whole state.
-    fn resync_own(&mut self, id: SessionId, reason: RungReason, lost_upstream: u64) -> SharedFrame {
-        let limits = self.config.outbox;
-        let mut resync = Resync { reason: reason.into(), lost_upstream, ..Resync::default() };
-        if let Some(session) = self.sessions.get_mut(&id) {
-            session.leg.turn = session.leg.turn.saturating_add(1);
-            session.outbox.clear();
-            let (leg, last) = (session.leg, session.last);
-            let stretch = Tail { leg, from: last, last, kept: Default::default() };
-            session.outbox.append(stretch, limits);
-            resync.leg = leg.to_wire();
-            resync.seq = last;
-            resync.snapshot = session.data.clone();
-            resync.applied = session.applied;
-        }
+    /// Opens a new turn of the session's own leg with its whole state.
+    fn resync_in_lobby(&mut self, id: SessionId, link: Link, reason: RungReason, lost: u64) {
+        let Some(session) = self.sessions.get_mut(&id) else { return };
+        let (leg, seq) = session.downstream.restart(reason, Some(link));
+        session.leg = leg;
+        let resync = Resync {
+            leg: leg.to_wire(),
+            seq,
+            reason: reason.into(),
+            snapshot: session.data.clone(),
+            applied: session.inbound.applied(),
+            lost_upstream: lost,
+            ..Resync::default()
+        };
+        let frame = shared(server_frame::Frame::Resync(resync));
         self.touch(id);
-        shared(server_frame::Frame::Resync(resync))
+        self.send_after(id, [Outgoing { link, at: Some((leg, seq)), frame }]);
     }
 
-    /// Moves a session to its own leg, one stay further; the first words on it may follow.
-    pub(crate) fn open_own_leg(&mut self, id: SessionId) -> Leg {
-        let limits = self.config.outbox;
+    /// Moves a session to a leg of its own, one stay further; what is said first there may follow.
+    pub(crate) fn enter_lobby(&mut self, id: SessionId) -> Leg {
+        // A connection that waits for its place hears of it with its Welcome.
+        let link = self.link_of(id).filter(|link| {
+            let known = self.connections.get(&link.connection);
+            known.is_some_and(|known| known.attach.is_none())
+        });
         let Some(session) = self.sessions.get_mut(&id) else { return Leg::default() };
         session.leg = Leg::first(session.leg.stay.saturating_add(1));
-        session.last = 0;
-        session.outbox.append(Tail::open(session.leg), limits);
+        session.downstream.enter(session.leg, link);
         let leg = session.leg;
         self.set_place(id, Place::Nowhere);
         self.touch(id);
