@@ -1,8 +1,8 @@
 //! The clocks of a machine whose driver may stand still. The driver hands in instants of its own clock,
 //! *real time*. *Service time* stands still while the process could not run: after a stall everybody has as
 //! much time left as before it. *Hold time* also stands still while the store is full, because whoever
-//! comes back waits for a commit. Instants that a machine keeps are of one of these three; a stall and a
-//! full store change a number here and nothing else.
+//! comes back waits for a commit, and what a player sends is not acknowledged. Instants that a machine
+//! keeps are of one of these three; a stall and a full store change a number here and nothing else.
 
 use std::time::Duration;
 

@@ -238,7 +238,7 @@ pub struct Session {
     pub ending: Option<EndCause>,
     /// When it began.
     pub began: WallTime,
-    /// When a game message last came.
+    /// When a game message last came, or its last Welcome left, in hold time.
     pub active_at: Time,
     /// Where its player was last, and how its hold runs since.
     pub absence: Absence,

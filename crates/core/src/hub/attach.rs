@@ -267,7 +267,7 @@ impl Hub {
             disconnect_callback: None,
             ending: None,
             began: self.wall(now),
-            active_at: now,
+            active_at: self.alarms.clock().hold(),
             absence: Absence::default(),
             confirmed_at: Time::ZERO,
             received: 0,
@@ -342,7 +342,6 @@ impl Hub {
             session.serializer = serializer;
             session.flags.set(Flags::ENCRYPTION, is_encrypted);
             session.flags.set(Flags::COMPRESSION, is_compressed);
-            session.active_at = now;
             session.absence.seen_from = seen_from;
             // A session of an account may be found by another key than it began with.
             (session.identity, session.credential) = (claim.identity, claim.credential);
@@ -512,6 +511,7 @@ impl Hub {
         if let Some(connection) = self.connections.get_mut(&link.connection) {
             connection.attach = None;
         }
+        self.start_idleness(link.connection, id);
         self.returned(now, id, reason, replayed);
     }
 

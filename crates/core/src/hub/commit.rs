@@ -297,6 +297,7 @@ impl Hub {
                     known.phase = Phase::Live { session, epoch: link.epoch };
                     known.attach = None;
                 }
+                self.start_idleness(link.connection, session);
                 for frame in frames {
                     self.send_shared(link.connection, frame);
                 }

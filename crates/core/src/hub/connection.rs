@@ -217,7 +217,7 @@ pub(crate) enum Phase {
     Closing,
 }
 
-/// When the deadlines of a connection come, in service time.
+/// When the deadlines of a connection come, in service time; that of idleness in hold time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Due {
     pub handshake: Time,

@@ -1,6 +1,6 @@
 //! Time at the hub: handshakes, heartbeats, holds, idleness and lifetimes. Deadlines are kept in service
-//! time, those of holds in hold time, see `clock.rs`. At equal instants input comes before expiry, because
-//! the driver feeds waiting input before it wakes the hub.
+//! time, those of holds and of idleness in hold time, see `clock.rs`. At equal instants input comes before
+//! expiry, because the driver feeds waiting input before it wakes the hub.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -51,6 +51,8 @@ pub(crate) struct Alarms {
     due: BTreeSet<(Time, Alarm)>,
     /// In hold time.
     holds: BTreeSet<(Time, SessionId, SessionEpoch)>,
+    /// When welcomed connections may have been idle for too long, in hold time.
+    idle: BTreeSet<(Time, ConnectionId)>,
     is_pulsing: bool,
 }
 
@@ -66,6 +68,13 @@ impl Alarms {
     pub(crate) fn set_hold(&mut self, in_: Duration, id: SessionId, epoch: SessionEpoch) -> Time {
         let at = self.clock.hold().after(in_);
         self.holds.insert((at, id, epoch));
+        at
+    }
+
+    /// Looks at a connection's idleness after so much hold time; gives the instant.
+    fn set_idle(&mut self, in_: Duration, id: ConnectionId) -> Time {
+        let at = self.clock.hold().after(in_);
+        self.idle.insert((at, id));
         at
     }
 
@@ -90,12 +99,12 @@ impl Alarms {
             (due.beat, Alarm::Beat(id)),
             (due.silence, Alarm::Silence(id)),
             (due.above, Alarm::Above(id)),
-            (due.idle, Alarm::Idle(id)),
             (due.progress, Alarm::Progress(id)),
         ];
         for (at, alarm) in alarms {
             self.due.remove(&(at, alarm));
         }
+        self.idle.remove(&(due.idle, id));
     }
 
     /// When the hub wants to be woken, in real time.
@@ -105,19 +114,28 @@ impl Alarms {
 
     /// The first deadline, in service time.
     fn first(&self) -> Option<Time> {
-        let hold = self.holds.first().and_then(|(at, ..)| self.clock.hold_to_service(*at));
-        self.due.first().map(|(at, _)| *at).into_iter().chain(hold).min()
+        let hold = self.holds.first().map(|(at, ..)| *at);
+        let idle = self.idle.first().map(|(at, _)| *at);
+        let in_hold_time = hold.into_iter().chain(idle).min();
+        let in_hold_time = in_hold_time.and_then(|at| self.clock.hold_to_service(at));
+        self.due.first().map(|(at, _)| *at).into_iter().chain(in_hold_time).min()
     }
 
     fn take(&mut self) -> Option<Alarm> {
         if self.due.first().is_some_and(|(at, _)| *at <= self.clock.now()) {
             return self.due.pop_first().map(|(_, alarm)| alarm);
         }
-        let (at, ..) = self.holds.first()?;
-        if self.clock.is_full() || *at > self.clock.hold() {
+        if self.clock.is_full() {
             return None;
         }
-        self.holds.pop_first().map(|(_, id, epoch)| Alarm::Hold(id, epoch))
+        let hold = self.clock.hold();
+        if self.holds.first().is_some_and(|(at, ..)| *at <= hold) {
+            return self.holds.pop_first().map(|(_, id, epoch)| Alarm::Hold(id, epoch));
+        }
+        if self.idle.first().is_some_and(|(at, _)| *at <= hold) {
+            return self.idle.pop_first().map(|(_, id)| Alarm::Idle(id));
+        }
+        None
     }
 }
 
@@ -216,7 +234,7 @@ impl Hub {
     }
 
     /// Starts the deadlines of a connection that speaks for a session, the heartbeat at a random
-    /// point of its first interval.
+    /// point of its first interval. Idleness begins with the Welcome.
     pub(crate) fn start_beating(&mut self, now: Time, connection: ConnectionId) {
         let interval = crate::time::micros(self.config.heartbeat);
         let first = Duration::from_micros(self.chance.below(interval.max(1)));
@@ -226,7 +244,6 @@ impl Hub {
             known.due.beat = beat;
             known.due.silence = silence;
         }
-        self.idle_in(now, connection, self.config.idle);
     }
 
     fn beat(&mut self, now: Time, connection: ConnectionId) {
@@ -424,15 +441,30 @@ impl Hub {
         self.drop_connection(now, id, CloseCode::TooSlow, text);
     }
 
+    /// Starts the deadline of idleness of a connection whose Welcome leaves. Before that a client may send
+    /// nothing, however long the server takes.
+    pub(crate) fn start_idleness(&mut self, connection: ConnectionId, id: SessionId) {
+        self.note_activity(id);
+        self.idle_in(connection, self.config.idle);
+    }
+
+    /// Counts a session's idleness from now on: a game message of it was read.
+    pub(crate) fn note_activity(&mut self, id: SessionId) {
+        if let Some(session) = self.sessions.get_mut(&id) {
+            session.active_at = self.alarms.clock().hold();
+        }
+    }
+
     /// Looks again when the session of this connection may have been idle for too long. Whoever is
-    /// held is not idle, and has no such deadline.
-    fn idle_in(&mut self, now: Time, connection: ConnectionId, rest: Duration) {
+    /// held is not idle, and has no such deadline. While the store is full nothing is acknowledged, and a
+    /// client whose window is full can send nothing: idleness goes by hold time.
+    fn idle_in(&mut self, connection: ConnectionId, rest: Duration) {
         if self.config.idle.is_zero() {
             return;
         }
-        let idle = self.alarms.set(now, rest, Alarm::Idle(connection));
         if let Some(known) = self.connections.get_mut(&connection) {
-            known.due.idle = idle;
+            self.alarms.idle.remove(&(known.due.idle, connection));
+            known.due.idle = self.alarms.set_idle(rest, connection);
         }
     }
 
@@ -443,12 +475,12 @@ impl Hub {
         if session.connection() != Some(connection) {
             return;
         }
-        let quiet = now.since(session.active_at);
+        let quiet = self.alarms.clock().hold().since(session.active_at);
         if quiet >= self.config.idle {
             hit(Mark::Idle);
             self.end(now, id, EndCause::Idle);
         } else {
-            self.idle_in(now, connection, self.config.idle - quiet);
+            self.idle_in(connection, self.config.idle - quiet);
         }
     }
 

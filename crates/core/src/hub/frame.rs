@@ -94,7 +94,7 @@ impl Hub {
         match frame.frame {
             Some(client_frame::Frame::Hello(hello)) => self.hello(now, id, hello),
             Some(client_frame::Frame::Up(up)) => self.up(now, id, up),
-            Some(client_frame::Frame::Loose(loose)) => self.loose(now, id, loose),
+            Some(client_frame::Frame::Loose(loose)) => self.loose(id, loose),
             Some(client_frame::Frame::Ack(position)) => self.ack(now, id, position),
             Some(client_frame::Frame::Ping(Ping { nonce })) => {
                 self.send(id, server_frame::Frame::Pong(Pong { nonce }));
@@ -217,8 +217,8 @@ impl Hub {
     fn up(&mut self, now: Time, id: ConnectionId, up: Up) {
         let Some(speaker) = self.speaker(id) else { return };
         let mut must_wait = false;
+        self.note_activity(speaker.session);
         if let Some(session) = self.sessions.get_mut(&speaker.session) {
-            session.active_at = now;
             session.received = session.received.wrapping_add(1);
             must_wait = takes_no_frames(session);
         }
@@ -252,10 +252,10 @@ impl Hub {
         }
     }
 
-    fn loose(&mut self, now: Time, id: ConnectionId, loose: Loose) {
+    fn loose(&mut self, id: ConnectionId, loose: Loose) {
         let Some(Speaker { session, epoch, .. }) = self.speaker(id) else { return };
-        let Some(known) = self.sessions.get_mut(&session) else { return };
-        known.active_at = now;
+        self.note_activity(session);
+        let Some(known) = self.sessions.get(&session) else { return };
         match known.place {
             Place::In(zone) => {
                 let leg = Leg::from_wire(loose.leg);

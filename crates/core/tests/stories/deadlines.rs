@@ -97,6 +97,75 @@ fn idleness_counts_game_messages_only_while_connected() {
     assert!(desk.view("ann").is_some(), "a held session does not idle");
 }
 
+/// Where a session is does not matter: the hub says the Welcome outside zones, the zone inside.
+fn with_idle(idle_ms: u64, zone: Option<&str>) -> Desk {
+    let mut config = config();
+    config.idle = Duration::from_millis(idle_ms);
+    let mut desk = Desk::new(config);
+    desk.login("ann");
+    if let Some(kind) = zone {
+        desk.join("ann", kind);
+    }
+    desk
+}
+
+// Seed 8644 of the simulator: another connection of the player takes over while the disk is full. What the
+// old one sends counts no more, and the new one may not send anything before its Welcome.
+#[test]
+fn a_takeover_that_waits_for_a_full_disk_is_not_idle() {
+    for zone in [None, Some("plaza")] {
+        let mut desk = with_idle(3_000, zone);
+        desk.store.hold(|_| true);
+        desk.store_full(true);
+        assert_eq!(desk.try_login("ann"), Err(CloseCode::Unspecified), "its epoch is not kept");
+        desk.wait(8_000);
+        assert!(desk.view("ann").is_some(), "she could say nothing, {zone:?}");
+        desk.store.release();
+        desk.store_full(false);
+        desk.wait(2_900);
+        assert_eq!(desk.closed("ann"), None, "{zone:?}");
+        desk.wait(200);
+        assert_eq!(desk.closed("ann"), Some(CloseCode::Idle), "from the Welcome on, {zone:?}");
+    }
+}
+
+// Seed 5587: there is room again, but the commit that the Welcome waits for is not through yet.
+#[test]
+fn idleness_counts_from_the_welcome() {
+    for zone in [None, Some("plaza")] {
+        let mut desk = with_idle(3_000, zone);
+        desk.wait(2_000);
+        desk.store.hold(|scope| matches!(scope, ScopeId::Session(_)));
+        assert_eq!(desk.try_login("ann"), Err(CloseCode::Unspecified), "its epoch is not kept");
+        desk.wait(8_000);
+        assert!(desk.view("ann").is_some(), "she could say nothing, {zone:?}");
+        desk.store.release();
+        desk.run();
+        desk.wait(2_900);
+        assert_eq!(desk.closed("ann"), None, "{zone:?}");
+        desk.wait(200);
+        assert_eq!(desk.closed("ann"), Some(CloseCode::Idle), "{zone:?}");
+    }
+}
+
+/// What she sends is not acknowledged, and once her window is full she can send nothing.
+#[test]
+fn idleness_stands_still_while_the_disk_is_full() {
+    for (rest, is_there) in [(900, true), (1_100, false)] {
+        for zone in [None, Some("plaza")] {
+            let mut desk = with_idle(5_000, zone);
+            desk.wait(4_000);
+            desk.store_full(true);
+            desk.wait(60_000);
+            assert_eq!(desk.closed("ann"), None, "{zone:?}");
+            desk.store_full(false);
+            desk.wait(rest);
+            let text = "it had 1,000 ms left";
+            assert_eq!(desk.view("ann").is_some(), is_there, "{text}, after {rest}, {zone:?}");
+        }
+    }
+}
+
 #[test]
 fn every_session_ends_at_its_lifetime() {
     let mut config = config();
