@@ -33,7 +33,8 @@ pub struct Reasons {
     /// What operators have ordered so far of accounts: causes that end sessions of some of them. Which
     /// sessions those are is judged by the book of accounts.
     ordered: BTreeSet<EndCause>,
-    /// When the last game message of a session was read.
+    /// When the last game message of a session was read or its last Welcome left, in time in which the store
+    /// had room: nobody is idle who cannot send.
     heard_at: BTreeMap<u64, u64>,
     /// When a session was seen first.
     began_at: BTreeMap<u64, u64>,
@@ -45,6 +46,7 @@ impl World {
     /// The server reads a frame of a client.
     pub(crate) fn note_frame(&mut self, id: u64, frame: &ClientFrame) {
         let Some(link) = self.links.get_mut(&id) else { return };
+        let with_room = self.watch.outage.with_room(self.now);
         let reasons = &mut self.watch.reasons;
         match &frame.frame {
             Some(client_frame::Frame::Hello(hello)) => {
@@ -60,7 +62,7 @@ impl World {
                 let Some((session, _)) = link.welcomed else { return };
                 match up.body {
                     Some(up::Body::Bye(_)) => drop(reasons.byes.insert(session)),
-                    _ => drop(reasons.heard_at.insert(session, self.now)),
+                    _ => drop(reasons.heard_at.insert(session, with_room)),
                 }
             }
             Some(client_frame::Frame::Ack(position)) => self.note_ack(id, position),
@@ -70,6 +72,8 @@ impl World {
 
     /// A client was welcomed: it speaks for the session.
     pub(crate) fn note_speaker(&mut self, session: u64, who: Who) {
+        let with_room = self.watch.outage.with_room(self.now);
+        self.watch.reasons.heard_at.insert(session, with_room);
         if let Who::Player(player) = who {
             self.watch.reasons.speakers.entry(session).or_default().insert(player);
         }
@@ -114,16 +118,21 @@ impl World {
 
     fn judge(&self, id: u64, players: [PlayerId; 2], cause: EndCause) -> Result<(), String> {
         let reasons = &self.watch.reasons;
-        let since = |times: &BTreeMap<u64, u64>| self.now - times.get(&id).copied().unwrap_or(0);
+        let since =
+            |now: u64, times: &BTreeMap<u64, u64>| now - times.get(&id).copied().unwrap_or(0);
+        let with_room = self.watch.outage.with_room(self.now);
         let is_there = match cause {
             EndCause::Left => reasons.byes.contains(&id),
             // The checker of holds judges it.
             EndCause::HoldEnded => true,
             EndCause::Superseded => self.asked_fresh(id),
-            EndCause::Idle => since(&reasons.heard_at) + SLACK_US >= micros(self.node.idle),
+            EndCause::Idle => {
+                since(with_room, &reasons.heard_at) + SLACK_US >= micros(self.node.idle)
+            }
             EndCause::Lifetime => {
                 let lifetime = self.knobs.hub.lifetime;
-                !lifetime.is_zero() && since(&reasons.began_at) + SLACK_US >= micros(lifetime)
+                !lifetime.is_zero()
+                    && since(self.now, &reasons.began_at) + SLACK_US >= micros(lifetime)
             }
             EndCause::Kicked => reasons.kicked.contains(&id) || self.knobs.hub.end_on_retired_token,
             EndCause::Banned => players.iter().any(|player| reasons.banned.contains(player)),

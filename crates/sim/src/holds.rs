@@ -46,6 +46,8 @@ pub struct Outage {
     past: u64,
     /// Stalls that may be too short for the hub to count.
     pub doubtful: u64,
+    /// How long the store had no room, but for the present time.
+    full: u64,
     /// Since when the store has no room.
     full_since: Option<u64>,
 }
@@ -69,6 +71,7 @@ impl Outage {
             (true, None) => self.full_since = Some(now),
             (false, Some(since)) => {
                 self.past += now - since;
+                self.full += now - since;
                 self.full_since = None;
             }
             (true, Some(_)) | (false, None) => {}
@@ -83,6 +86,11 @@ impl Outage {
     /// World time without all that stood still, also what the hub may not have counted.
     pub fn serving(&self, now: u64) -> u64 {
         now.saturating_sub(self.until(now) + self.doubtful)
+    }
+
+    /// World time in which the store had room.
+    pub fn with_room(&self, now: u64) -> u64 {
+        now - self.full - self.full_since.map_or(0, |since| now - since)
     }
 
     fn until(&self, now: u64) -> u64 {
