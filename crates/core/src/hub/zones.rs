@@ -256,17 +256,7 @@ impl Hub {
             self.tell_host(zone, GameNews::Match(match_running));
         }
         let members: BTreeSet<(SessionId, u32)> = members.iter().copied().collect();
-        for (session, stay) in &members {
-            let here = self
-                .sessions
-                .get(session)
-                .is_some_and(|known| known.leg.stay == *stay && known.zone() == Some(zone));
-            if !here {
-                hit(Mark::Leftover);
-                let cause = PartCause::Lost;
-                self.tell_zone(zone, ToZone::Part { session: *session, stay: *stay, cause });
-            }
-        }
+        self.part_leftovers(zone, &members);
         let seated = self.zones.get(&zone).is_some_and(|info| info.seated);
         let theirs: Vec<SessionId> = self.sessions_in(zone);
         for id in theirs {
@@ -308,6 +298,18 @@ impl Hub {
         }
         self.end_if_unused(zone);
         self.finish_recovery(now);
+    }
+
+    /// Parts members whose sessions are in another place, or in another stay, by now.
+    fn part_leftovers(&mut self, zone: ZoneId, members: &BTreeSet<(SessionId, u32)>) {
+        for (session, stay) in members {
+            let known = self.sessions.get(session);
+            if known.is_none_or(|known| known.leg.stay != *stay || known.zone() != Some(zone)) {
+                hit(Mark::Leftover);
+                let cause = PartCause::Lost;
+                self.tell_zone(zone, ToZone::Part { session: *session, stay: *stay, cause });
+            }
+        }
     }
 
     /// Ends a zone that a client's Join has opened if nobody was ever let in and nobody is on the way
