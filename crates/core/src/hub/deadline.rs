@@ -401,10 +401,9 @@ impl Hub {
         id: ConnectionId,
         at: Option<(Leg, u64)>,
     ) {
-        let window = self.lobby_window();
-        let session = self.sessions.get_mut(&session);
-        let is_due = |at| session.is_some_and(|known| known.downstream.released(now, at, window));
-        if at.is_some_and(is_due) {
+        let Some((at, known)) = at.zip(self.sessions.get_mut(&session)) else { return };
+        if known.downstream.released(at) {
+            known.downstream.expect_by(now.after(self.config.progress));
             self.progress_in(now, id, self.config.progress);
         }
     }

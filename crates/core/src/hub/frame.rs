@@ -283,7 +283,6 @@ impl Hub {
             known.set_history(History::Whole);
             self.touch(session);
         }
-        let window = self.lobby_window();
         let Some(known) = self.sessions.get_mut(&session) else { return };
         known.rejoined_stay.take_if(|stay| *stay <= leg.stay);
         if leg.stay == known.leg.stay
@@ -293,16 +292,24 @@ impl Hub {
             known.downstream.clear_earlier();
             return self.tell_zone(zone, ToZone::Ack { session, epoch, leg, seq });
         }
+        let progress = self.config.progress;
         let acked = match leg.stay == known.leg.stay {
-            true => known.downstream.acknowledge(now, (leg, seq), window),
+            true => known.downstream.acknowledge(leg, seq),
             false => known.downstream.acknowledge_earlier(leg, seq).map(|()| Acked::Stale),
         };
         match acked {
             Ok(_) if is_armed(Bug::AckBlamed) => self.acked_ahead(now, id),
             Err(AckAhead) => self.acked_ahead(now, id),
             Ok(Acked::Stale) => {}
-            Ok(Acked::Taken { is_overrun: true }) => self.resync_in_place(session),
-            Ok(Acked::Taken { is_overrun: false }) => drop(self.send_waiting(session)),
+            Ok(Acked::Taken { is_overrun, is_due }) => {
+                if is_due {
+                    known.downstream.expect_by(now.after(progress));
+                }
+                match is_overrun {
+                    true => self.resync_in_place(session),
+                    false => drop(self.send_waiting(session)),
+                }
+            }
         }
     }
 

@@ -20,7 +20,7 @@ use crate::exchange::{Link, ZoneName};
 use crate::id::{CallId, Leg, SessionId, ZoneId};
 use crate::mark::{Mark, hit};
 use crate::session::{Outgoing, Place, Window};
-use crate::stream::{Arrival, SendWindow};
+use crate::stream::Arrival;
 use crate::text::clip;
 use crate::time::Time;
 use crate::zone::Delivery;
@@ -127,9 +127,9 @@ impl Hub {
 
     /// The same for a caller that may have the frame of that number already.
     pub(crate) fn send_numbered(&mut self, id: SessionId, make: impl FnOnce(u64) -> SharedFrame) {
-        let (limits, window) = (self.config.outbox, self.lobby_window());
+        let limits = self.config.outbox;
         let Some(session) = self.sessions.get_mut(&id) else { return };
-        let outgoing = session.downstream.say(make, limits, window);
+        let outgoing = session.downstream.say(make, limits);
         let is_overrun = session.downstream.take_overrun();
         self.touch(id);
         self.send_after(id, outgoing);
@@ -151,10 +151,10 @@ impl Hub {
 
     /// Sends what the client's window has room for.
     pub(crate) fn send_waiting(&mut self, id: SessionId) -> u64 {
-        let window = self.lobby_window();
+        let limits = self.config.outbox;
         let mut count = 0;
         while let Some(session) = self.sessions.get_mut(&id)
-            && let Some(outgoing) = session.downstream.next(window)
+            && let Some(outgoing) = session.downstream.next(limits)
         {
             count += 1;
             self.after(id, After::Frame(outgoing));
@@ -168,10 +168,6 @@ impl Hub {
             hit(Mark::ResyncedInPlace);
             self.resync_in_lobby(id, link, RungReason::Overrun, 0);
         }
-    }
-
-    pub(crate) fn lobby_window(&self) -> SendWindow {
-        SendWindow::of(self.config.outbox, self.config.progress)
     }
 
     /// Acknowledges what is consumed so far, `bytes` of it just now. A number that comes again while its

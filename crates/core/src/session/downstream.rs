@@ -2,7 +2,6 @@
 //! zone, and the ends of earlier legs. Knows which of these frames have rows in the session's scope.
 
 use std::collections::VecDeque;
-use std::time::Duration;
 
 use bytes::Bytes;
 use prost::Message;
@@ -30,10 +29,12 @@ const FRAME: &[u8] = b"out/";
 pub struct Downstream {
     /// The open leg. While the session is in a zone nothing is said in it.
     open: Outbound,
-    earlier: EarlierLegs,
+    /// The ends of earlier legs, if anything is remembered of any. Boxed like `stored`: most sessions rest, and
+    /// have neither.
+    earlier: Option<Box<EarlierLegs>>,
     /// The frames that have rows, oldest first. Frames come at the end and go at the front, so what must be
     /// written and deleted follows from a comparison of both ends.
-    stored: VecDeque<(Leg, u64)>,
+    stored: Option<Box<VecDeque<(Leg, u64)>>>,
     /// The row of the legs differs from them.
     has_moved: bool,
 }
@@ -50,12 +51,7 @@ pub(crate) struct Outgoing {
 impl Downstream {
     /// The streams of a new session.
     pub(crate) fn new() -> Self {
-        Self {
-            open: Outbound::new(Leg::first(1)),
-            earlier: EarlierLegs::default(),
-            stored: VecDeque::new(),
-            has_moved: true,
-        }
+        Self { open: Outbound::new(Leg::first(1)), earlier: None, stored: None, has_moved: true }
     }
 
     /// Says something in the open leg. Gives it if it goes out at once.
@@ -63,14 +59,15 @@ impl Downstream {
         &mut self,
         make: impl FnOnce(u64) -> SharedFrame,
         limits: OutboxLimits,
-        window: SendWindow,
     ) -> Option<Outgoing> {
         let seq = self.open.newest().saturating_add(1);
         let frame = make(seq);
-        let link = self.open.offer(seq, frame.len(), window);
+        let link = self.open.offer(seq, frame.len(), limits.into());
         let (frames, bytes) = self.open.own_size();
-        self.earlier.shrink(limits, (frames + 1, bytes + frame.len()));
-        if self.open.keep(Kept { seq, frame: frame.clone() }, window) {
+        if let Some(earlier) = &mut self.earlier {
+            earlier.shrink(limits, (frames + 1, bytes + frame.len()));
+        }
+        if self.open.keep(Kept { seq, frame: frame.clone() }, limits.into()) {
             hit(Mark::SessionOutboxEvicted);
         }
         self.has_moved = true;
@@ -78,8 +75,8 @@ impl Downstream {
     }
 
     /// The next kept frame that goes out, as far as the window of the client allows.
-    pub(crate) fn next(&mut self, window: SendWindow) -> Option<Outgoing> {
-        let (link, seq, frame) = self.open.next(&NoShared, window)?;
+    pub(crate) fn next(&mut self, limits: OutboxLimits) -> Option<Outgoing> {
+        let (link, seq, frame) = self.open.next(&NoShared, limits.into())?;
         Some(Outgoing { link, at: Some((self.open.leg(), seq)), frame })
     }
 
@@ -88,9 +85,9 @@ impl Downstream {
         self.open.take_overrun()
     }
 
-    /// A frame has left. True: an acknowledgement is due from now on.
-    pub(crate) fn released(&mut self, now: Time, at: (Leg, u64), window: SendWindow) -> bool {
-        at.0 == self.open.leg() && self.open.released(now, at.1, window)
+    /// A frame has left. True: an acknowledgement is due from now on, and has no deadline yet.
+    pub(crate) fn released(&mut self, (leg, seq): (Leg, u64)) -> bool {
+        leg == self.open.leg() && self.open.released(seq)
     }
 
     /// The session goes into a zone: its own leg is over. Gives what of it has not been put on the link yet;
@@ -119,8 +116,9 @@ impl Downstream {
     }
 
     fn append(&mut self, tail: Tail, limits: OutboxLimits) {
-        self.earlier.append(tail);
-        self.earlier.shrink(limits, (0, 0));
+        let earlier = self.earlier.get_or_insert_default();
+        earlier.append(tail);
+        earlier.shrink(limits, (0, 0));
         self.has_moved = true;
     }
 
@@ -141,7 +139,9 @@ impl Downstream {
     /// The client is gone, or gave way to another.
     pub(crate) fn detach(&mut self) {
         self.open.detach();
-        self.earlier.rest();
+        if let Some(earlier) = &mut self.earlier {
+            earlier.rest();
+        }
     }
 
     /// Starts the open leg afresh; its client is being sent the whole state.
@@ -180,13 +180,8 @@ impl Downstream {
     ///
     /// # Errors
     /// It was never sent that.
-    pub(crate) fn acknowledge(
-        &mut self,
-        now: Time,
-        at: (Leg, u64),
-        window: SendWindow,
-    ) -> Result<Acked, AckAhead> {
-        let acked = self.open.acknowledge(now, at, window)?;
+    pub(crate) fn acknowledge(&mut self, leg: Leg, seq: u64) -> Result<Acked, AckAhead> {
+        let acked = self.open.acknowledge(leg, seq)?;
         if matches!(acked, Acked::Taken { .. }) {
             self.clear_earlier();
             self.has_moved = true;
@@ -200,18 +195,19 @@ impl Downstream {
     /// That leg has no such number.
     pub(crate) fn acknowledge_earlier(&mut self, leg: Leg, seq: u64) -> Result<(), AckAhead> {
         self.has_moved = true;
-        self.earlier.acknowledge(leg, seq).then_some(()).ok_or(AckAhead)
+        let earlier = self.earlier.as_mut();
+        // Of a leg that is not remembered everything was acknowledged, or forgotten.
+        earlier.is_none_or(|earlier| earlier.acknowledge(leg, seq)).then_some(()).ok_or(AckAhead)
     }
 
     /// Everything of earlier legs after a position, if all of it is here.
     pub(crate) fn after(&self, leg: Leg, seq: u64) -> Option<Vec<SharedFrame>> {
-        self.earlier.after(leg, seq)
+        self.earlier.as_ref()?.after(leg, seq)
     }
 
     /// The client hears a later leg, or is given the whole state.
     pub(crate) fn clear_earlier(&mut self) {
-        self.has_moved |= !self.earlier.is_empty();
-        self.earlier.clear();
+        self.has_moved |= self.earlier.take().is_some();
     }
 
     /// When an acknowledgement of the open leg is due.
@@ -277,37 +273,44 @@ impl Downstream {
             let own = tails.pop_if(|tail| tail.leg == leg);
             let own = own.unwrap_or_else(|| Tail { leg, from: last, last, kept: VecDeque::new() });
             open = Outbound::restored(own, 0, RungReason::Unspecified);
-            open.bound(SendWindow::of(limits, Duration::ZERO));
+            open.bound(limits.into());
         }
-        let mut earlier = EarlierLegs::default();
-        tails.into_iter().for_each(|tail| earlier.append(tail));
-        earlier.shrink(limits, open.own_size());
+        let mut earlier = None;
+        if !tails.is_empty() {
+            let kept: &mut Box<EarlierLegs> = earlier.get_or_insert_default();
+            tails.into_iter().for_each(|tail| kept.append(tail));
+            kept.shrink(limits, open.own_size());
+        }
+        let stored = (!stored.is_empty()).then(|| Box::new(stored));
         Ok(Self { open, earlier, stored, has_moved: is_of_before })
     }
 
     /// What must be written so that the rows are as the streams are; `is_open`: the session is in no zone.
     pub(crate) fn changes(&mut self, is_open: bool, changes: &mut Vec<Change>) {
-        let legs = self.earlier.tails().flat_map(|tail| tail.kept.iter().map(|k| (tail.leg, k)));
+        let mut stored = self.stored.take().map_or_else(VecDeque::new, |stored| *stored);
+        let tails = self.earlier.iter().flat_map(|earlier| earlier.tails());
+        let legs = tails.flat_map(|tail| tail.kept.iter().map(|kept| (tail.leg, kept)));
         let own = self.open.own().iter().map(|kept| (self.open.leg(), kept));
         let mut kept = legs.chain(own).map(|(leg, kept)| ((leg, kept.seq), kept)).peekable();
         let first = kept.peek().map(|(at, _)| *at);
-        let gone =
-            self.stored.iter().take_while(|at| first.is_none_or(|first| **at < first)).count();
-        if gone > 1 && gone == self.stored.len() {
+        let gone = stored.iter().take_while(|at| first.is_none_or(|first| **at < first)).count();
+        if gone > 1 && gone == stored.len() {
             changes.push(Change::DeletePrefix(Bytes::from_static(FRAME)));
-            self.stored = VecDeque::new();
+            stored.clear();
         } else {
-            let gone = self.stored.drain(..gone);
+            let gone = stored.drain(..gone);
             changes.extend(gone.map(|(leg, seq)| Change::Delete(frame_key(leg, seq))));
         }
-        let last = self.stored.back().copied();
+        let last = stored.back().copied();
         for (at, kept) in kept.skip_while(|(at, _)| last.is_some_and(|last| *at <= last)) {
             changes.push(Change::Put(frame_key(at.0, at.1), kept.frame.protobuf().clone()));
-            self.stored.push_back(at);
+            stored.push_back(at);
         }
+        self.stored = (!stored.is_empty()).then(|| Box::new(stored));
         if std::mem::take(&mut self.has_moved) {
             let open = self.open.ends();
-            let legs = self.earlier.tails().map(|tail| (tail.leg, tail.from, tail.last));
+            let tails = self.earlier.iter().flat_map(|earlier| earlier.tails());
+            let legs = tails.map(|tail| (tail.leg, tail.from, tail.last));
             let legs = legs.chain(is_open.then_some(open));
             let legs = legs.map(|(leg, from, last)| LegRow {
                 leg: leg.to_wire(),

@@ -93,19 +93,9 @@ impl EarlierLegs {
         Some(rest.chain(later).map(|kept| kept.frame.clone()).collect())
     }
 
-    /// Forgets everything: the client has been given the whole state, or reads a later leg.
-    pub(crate) fn clear(&mut self) {
-        *self = Self::default();
-    }
-
     /// The legs, oldest first.
     pub(crate) fn tails(&self) -> impl Iterator<Item = &Tail> {
         self.tails.iter()
-    }
-
-    /// Whether nothing is remembered, not even a leg of which all is acknowledged.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.tails.is_empty()
     }
 
     /// Gives back spare memory: the session will rest a while.

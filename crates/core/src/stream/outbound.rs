@@ -3,7 +3,6 @@
 //! given the whole state instead.
 
 use std::collections::VecDeque;
-use std::time::Duration;
 
 use rejoin_wire::SharedFrame;
 use rejoin_wire::v1::RungReason;
@@ -30,22 +29,17 @@ impl SharedFrames for NoShared {
     }
 }
 
-/// How much a link may carry unacknowledged, and what may be kept for one reader alone.
+/// How much a link may carry unacknowledged.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SendWindow {
     pub frames: usize,
     pub bytes: usize,
-    pub kept_frames: usize,
-    pub kept_bytes: usize,
-    /// How long a reader may take to acknowledge something.
-    pub progress: Duration,
 }
 
-impl SendWindow {
+impl From<OutboxLimits> for SendWindow {
     /// A session in no zone may have everything on its link that is kept for it.
-    pub(crate) fn of(limits: OutboxLimits, progress: Duration) -> Self {
-        let (frames, bytes) = (limits.frames_max, limits.bytes_max);
-        Self { frames, bytes, kept_frames: frames, kept_bytes: bytes, progress }
+    fn from(limits: OutboxLimits) -> Self {
+        Self { frames: limits.frames_max, bytes: limits.bytes_max }
     }
 }
 
@@ -101,8 +95,13 @@ pub(crate) struct AckAhead;
 pub(crate) enum Acked {
     /// It is of an earlier turn of the leg, or nobody is connected: it says nothing.
     Stale,
-    /// Taken. When `is_overrun`, the reader was overrun while a resync was on its way.
-    Taken { is_overrun: bool },
+    /// Taken.
+    Taken {
+        /// The reader was overrun while a resync was on its way.
+        is_overrun: bool,
+        /// The client has made progress and owes more: its deadline begins anew.
+        is_due: bool,
+    },
 }
 
 impl Outbound {
@@ -147,17 +146,18 @@ impl Outbound {
         self.own.shrink_to_fit();
     }
 
-    /// Keeps a frame for this reader alone. True: older ones had to be forgotten for it.
-    pub(crate) fn keep(&mut self, kept: Kept, window: SendWindow) -> bool {
+    /// Keeps a frame for this reader alone, and so many frames and bytes at the most. True: older ones had to
+    /// be forgotten for it.
+    pub(crate) fn keep(&mut self, kept: Kept, most: SendWindow) -> bool {
         self.own_bytes += kept.frame.len();
         self.own.push_back(kept);
-        self.bound(window)
+        self.bound(most)
     }
 
     /// Forgets the oldest own frames until no more are kept than may be. True: there were some.
-    pub(crate) fn bound(&mut self, window: SendWindow) -> bool {
+    pub(crate) fn bound(&mut self, most: SendWindow) -> bool {
         let mut has_lost = false;
-        while self.own.len() > window.kept_frames || self.own_bytes > window.kept_bytes {
+        while self.own.len() > most.frames || self.own_bytes > most.bytes {
             let Some(seq) = self.forget_first() else { break };
             self.lost = self.lost.max(seq);
             has_lost = true;
@@ -212,28 +212,21 @@ impl Outbound {
         Some((seq, frame.clone()))
     }
 
-    /// A frame has left on its link. True: from now on an acknowledgement is due, by a new deadline.
-    pub(crate) fn released(&mut self, service: Time, seq: u64, window: SendWindow) -> bool {
+    /// A frame has left on its link. True: an acknowledgement is due from now on, and there is no deadline
+    /// for it yet.
+    #[inline]
+    pub(crate) fn released(&mut self, seq: u64) -> bool {
         let acked = self.acked;
         let Some(sending) = self.sending.as_mut() else { return false };
         sending.left = sending.left.max(seq);
-        let is_due = sending.progress_at.is_none() && sending.owes(acked);
-        if is_due {
-            sending.progress_at = Some(service.after(window.progress));
-        }
-        is_due
+        sending.progress_at.is_none() && sending.owes(acked)
     }
 
     /// The client has everything of a leg up to a number.
     ///
     /// # Errors
     /// It was never sent that.
-    pub(crate) fn acknowledge(
-        &mut self,
-        service: Time,
-        (leg, seq): (Leg, u64),
-        window: SendWindow,
-    ) -> Result<Acked, AckAhead> {
+    pub(crate) fn acknowledge(&mut self, leg: Leg, seq: u64) -> Result<Acked, AckAhead> {
         if leg != self.leg {
             return if leg > self.leg { Err(AckAhead) } else { Ok(Acked::Stale) };
         }
@@ -242,27 +235,22 @@ impl Outbound {
             return Err(AckAhead);
         }
         let has_progressed = seq > self.acked;
-        let is_resynced = sending.resync.is_some_and(|resync| seq >= resync.seq);
-        let again = is_resynced && sending.resync.take().is_some_and(|resync| resync.again);
+        let resync = sending.resync.take_if(|resync| seq >= resync.seq);
+        let is_overrun = resync.is_some_and(|resync| resync.again);
         while sending.in_flight.front().is_some_and(|(number, _)| *number <= seq) {
             if let Some((_, bytes)) = sending.in_flight.pop_front() {
                 sending.in_flight_bytes -= bytes;
             }
         }
-        let sent = sending.sent;
+        if is_overrun {
+            self.lost = self.lost.max(sending.sent + 1);
+        }
+        let owes = sending.owes(self.acked.max(seq));
+        if !owes {
+            sending.progress_at = None;
+        }
         self.forget_through(seq);
-        if again {
-            self.lost = self.lost.max(sent + 1);
-        }
-        let acked = self.acked;
-        if let Some(sending) = self.sending.as_mut() {
-            if !sending.owes(acked) {
-                sending.progress_at = None;
-            } else if has_progressed {
-                sending.progress_at = Some(service.after(window.progress));
-            }
-        }
-        Ok(Acked::Taken { is_overrun: again })
+        Ok(Acked::Taken { is_overrun, is_due: owes && has_progressed })
     }
 
     /// Forgets what the client has.

@@ -94,7 +94,8 @@ impl Room {
         self.dirty.members.insert(session);
         let Some(member) = self.members.get_mut(session) else { return seq };
         self.stream.sent += offer(window, session, member, (seq, &frame), out);
-        if member.outbound.keep(Kept { seq, frame }, window) {
+        let (frames, bytes) = (self.config.outbox_frames_max, self.config.outbox_bytes_max);
+        if member.outbound.keep(Kept { seq, frame }, SendWindow { frames, bytes }) {
             hit(Mark::OutboxEvicted);
             self.missed.insert(session);
         }
@@ -201,16 +202,17 @@ impl Room {
         link: Link,
         number: Option<u64>,
     ) -> bool {
-        let window = self.window();
         let Some(member) = self.members.get_mut(session) else { return false };
         if member.outbound.link() != Some(link) {
             return false;
         }
-        if let Some(number) = number.filter(|_| member.is_active()) {
+        if let Some(number) = number
+            && member.outbound.released(number)
+            && member.is_active()
+        {
             let service = self.deadlines.service(now);
-            if member.outbound.released(service, number, window) {
-                self.deadlines.arm(session, member);
-            }
+            member.outbound.expect_by(service.after(self.config.progress));
+            self.deadlines.arm(session, member);
         }
         true
     }
@@ -239,14 +241,8 @@ impl Room {
         Ok(())
     }
 
-    pub(crate) fn window(&self) -> SendWindow {
-        SendWindow {
-            frames: self.config.window_frames,
-            bytes: self.config.window_bytes,
-            kept_frames: self.config.outbox_frames_max,
-            kept_bytes: self.config.outbox_bytes_max,
-            progress: self.config.progress,
-        }
+    fn window(&self) -> SendWindow {
+        SendWindow { frames: self.config.window_frames, bytes: self.config.window_bytes }
     }
 
     /// Without this a zone would keep all it ever said up to its bounds, long after everybody has

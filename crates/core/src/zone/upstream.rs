@@ -257,22 +257,28 @@ impl<Z: Zone> ZoneCore<Z> {
         leg: Leg,
         seq: u64,
     ) {
-        let (service, window) = (self.room.deadlines.service(now), self.room.window());
         let Some(member) = self.room.members.get_mut(session) else { return };
         if member.epoch != epoch || !member.is_active() {
             return;
         }
-        match member.outbound.acknowledge(service, (leg, seq), window) {
+        match member.outbound.acknowledge(leg, seq) {
             Err(AckAhead) => {
                 hit(Mark::AckAhead);
                 return self.sever(session, epoch, CloseCode::AckAhead);
             }
             Ok(Acked::Stale) => return,
-            // `overrun` finds it at the end of this input.
-            Ok(Acked::Taken { is_overrun: true }) => drop(self.room.missed.insert(session)),
-            Ok(Acked::Taken { is_overrun: false }) => {}
+            Ok(Acked::Taken { is_overrun, is_due }) => {
+                if is_due {
+                    let service = self.room.deadlines.service(now);
+                    member.outbound.expect_by(service.after(self.room.config.progress));
+                    self.room.deadlines.arm(session, member);
+                }
+                if is_overrun {
+                    // `overrun` finds it at the end of this input.
+                    self.room.missed.insert(session);
+                }
+            }
         }
-        self.room.deadlines.arm(session, member);
         self.room.dirty.members.insert(session);
         if !is_armed(Bug::AckSendsNothing) {
             self.room.pump(session, &mut self.out);

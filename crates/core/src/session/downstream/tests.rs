@@ -1,7 +1,6 @@
 //! What the session's own streams leave in its rows, and what is read back from them.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use bytes::Bytes;
 use proptest::prelude::*;
@@ -13,8 +12,7 @@ use super::{Downstream, FRAME, LEGS, LegRow, LegsRow};
 use crate::exchange::{Link, ResumeFrom};
 use crate::id::{ConnectionId, Leg, OwnerEpoch, Revision, SessionEpoch};
 use crate::scope::{Change, Opened};
-use crate::stream::{Kept, OutboxLimits, SendWindow, Tail};
-use crate::time::Time;
+use crate::stream::{Kept, OutboxLimits, Tail};
 
 const LIMITS: OutboxLimits = OutboxLimits { frames_max: 6, bytes_max: 1 << 20, legs_max: 3 };
 const WIDE: OutboxLimits = OutboxLimits { frames_max: 1_024, bytes_max: 1 << 20, legs_max: 16 };
@@ -56,16 +54,12 @@ impl Rows {
     }
 }
 
-fn window(limits: OutboxLimits) -> SendWindow {
-    SendWindow::of(limits, Duration::from_secs(10))
-}
-
 fn link() -> Link {
     Link { connection: ConnectionId(1), epoch: SessionEpoch(1) }
 }
 
 fn say(streams: &mut Downstream, limits: OutboxLimits) {
-    streams.say(frame, limits, window(limits));
+    streams.say(frame, limits);
 }
 
 /// Each leg: where what is kept of it begins, its last number, and the numbers that are kept.
@@ -74,7 +68,8 @@ fn shown(streams: &Downstream) -> Vec<(Leg, u64, u64, Vec<u64>)> {
         let seqs = tail.kept.iter().map(|kept| kept.seq).collect();
         (tail.leg, tail.from, tail.last, seqs)
     };
-    streams.earlier.tails().map(shown).chain([shown(&streams.open.tail())]).collect()
+    let earlier = streams.earlier.iter().flat_map(|earlier| earlier.tails());
+    earlier.map(shown).chain([shown(&streams.open.tail())]).collect()
 }
 
 #[test]
@@ -112,7 +107,7 @@ fn a_frame_costs_one_row_and_an_acknowledgement_removes_it() {
         say(&mut streams, WIDE);
         assert_eq!(rows.commit(&mut streams), 2, "the frame and the legs");
     }
-    streams.acknowledge(Time::ZERO, (Leg::first(1), 499), window(WIDE)).unwrap();
+    streams.acknowledge(Leg::first(1), 499).unwrap();
     assert_eq!(rows.commit(&mut streams), 500);
     assert_eq!(rows.frames(), 1);
     assert_eq!(rows.commit(&mut streams), 0);
@@ -179,7 +174,7 @@ proptest! {
                 Act::Resync => drop(streams.restart(RungReason::Overrun, Some(link()))),
                 Act::Acknowledge(back) => {
                     let seq = streams.newest().saturating_sub(back);
-                    let _ = streams.acknowledge(Time::ZERO, (streams.leg(), seq), window(LIMITS));
+                    let _ = streams.acknowledge(streams.leg(), seq);
                 }
                 Act::AcknowledgeEarlier(seq) => {
                     let _ = streams.acknowledge_earlier(Leg::first(stay.saturating_sub(1)), seq);
