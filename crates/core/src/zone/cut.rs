@@ -190,6 +190,10 @@ impl<Z: Zone> ZoneCore<Z> {
     ) {
         if let Some(cut) = saved {
             hit(Mark::ZoneRecovered);
+            // A zone that is ending has parted all its members, and only their departures are left to
+            // be confirmed. Its game is not called again: if it was closed for its faults, the cuts
+            // since then are without the game's state.
+            self.closed |= cut.ending;
             let version = cut.game_version;
             let game = Saved {
                 snapshot: cut.snapshot.clone(),
@@ -244,7 +248,7 @@ impl<Z: Zone> ZoneCore<Z> {
         for (job, (_, request)) in &self.room.jobs {
             self.out.push(ZoneOutput::StartJob { job: *job, request: request.clone() });
         }
-        if self.closed {
+        if self.closed && !self.room.ending {
             hit(Mark::ZoneClosed);
             self.end_zone(now, PartCause::ZoneFault);
         }

@@ -210,6 +210,40 @@ fn the_fourth_fault_within_five_seconds_closes_the_zone() {
 }
 
 #[test]
+fn a_zone_that_was_closed_for_its_faults_stays_closed_over_a_crash() {
+    let mut desk = Desk::with_plaza(&["ann", "bob"]);
+    desk.say("bob", "job panic bob");
+    for fault in 0..4 {
+        if fault == 3 {
+            // The departures of this zone's members are not confirmed before the crash.
+            desk.store.hold(|scope| matches!(scope, ScopeId::Session(_)));
+        }
+        desk.say("ann", "panic");
+        if fault < 3 {
+            desk.resume("ann");
+            let number = desk.client("ann").number;
+            desk.client_mut("ann").number = number - 1;
+            desk.say("ann", "panic");
+        }
+    }
+    assert!(desk.is_open("plaza") && desk.store.has(plaza()));
+    desk.crash();
+    desk.events.clear();
+    // Its members' departures still wait when the result of the job comes.
+    desk.store.hold(|scope| matches!(scope, ScopeId::Session(_)));
+    desk.restart();
+    assert_eq!(desk.jobs.len(), 1, "outside work is asked for at least once");
+    desk.job_done(0, "found");
+    let ran = desk.events.iter().any(|event| matches!(event, Event::ZoneFault { .. }));
+    assert!(!ran, "its game was called again, without the state that it had");
+    desk.store.release();
+    desk.run();
+    assert!(!desk.is_open("plaza") && !desk.store.has(plaza()));
+    assert_eq!(desk.resume("bob").rung(), Rung::Replayed);
+    assert_eq!(desk.take("bob").last().map(String::as_str), Some("out ZoneFault"));
+}
+
+#[test]
 fn faults_far_apart_do_not_close_a_zone() {
     let mut desk = Desk::with_plaza(&["ann"]);
     for _ in 0..6 {

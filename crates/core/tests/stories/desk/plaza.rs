@@ -114,6 +114,7 @@ impl<const V: u32> Zone for Plaza<V> {
     }
 
     fn on_job(&mut self, ctx: Ctx<'_, '_>, key: Bytes, result: Bytes) {
+        assert!(key != b"panic"[..], "asked to panic in on_job");
         let text = |bytes: &Bytes| String::from_utf8_lossy(bytes).into_owned();
         ctx.broadcast(Text(format!("job {} {}", text(&key), text(&result))));
     }
