@@ -8,7 +8,7 @@ use rejoin_core::event::EndCause;
 use rejoin_core::exchange::Hold;
 use rejoin_core::guard::GuardConfig;
 use rejoin_core::id::{PlayerId, SessionId, ZoneId};
-use rejoin_core::session::{Presence, Session};
+use rejoin_core::session::{Place, Presence, Session};
 use rejoin_core::wire::v1::hello;
 
 use crate::bureau::KIND;
@@ -106,6 +106,8 @@ pub(crate) struct Seen {
     /// Its player, and the one that its key or secret would be alone.
     pub players: [PlayerId; 2],
     zone: Option<ZoneId>,
+    /// It is on its way into that zone, and not inside.
+    is_joining: bool,
     hold: Hold,
 }
 
@@ -117,6 +119,7 @@ impl Seen {
             ending: session.ending,
             players: [session.player, session.credential],
             zone: session.zone(),
+            is_joining: matches!(session.place, Place::Joining(_)),
             hold: session.hold,
         }
     }
@@ -208,7 +211,11 @@ impl World {
         let named = |kind: &str| ["z0", "z1"].iter().any(|name| ZoneId::of(kind, name) == zone);
         let kinds = &self.knobs.hub.kinds;
         let kind = kinds.iter().find(|(kind, _)| named(kind)).map(|(_, kind)| kind);
-        kind.or_else(|| kinds.get(KIND)).map_or(seen.hold, |kind| kind.config.hold)
+        match kind.or_else(|| kinds.get(KIND)).map_or(seen.hold, |kind| kind.config.hold) {
+            // A zone without a hold ends only those it has let in.
+            Hold::None if seen.is_joining => seen.hold,
+            hold => hold,
+        }
     }
 
     /// A resume is told to come again: its session is held for that much longer, and a whole hold more at

@@ -533,9 +533,7 @@ impl Hub {
     }
 
     pub(crate) fn hold_ms(&self, id: SessionId) -> u32 {
-        let Some(session) = self.sessions.get(&id) else { return 0 };
-        let zone = session.zone().and_then(|zone| self.zones.get(&zone));
-        zone.map_or(session.hold, |zone| zone.hold).as_millis()
+        self.sessions.get(&id).map_or(0, |session| self.hold_of(session).as_millis())
     }
 }
 

@@ -16,7 +16,7 @@ use crate::exchange::Hold;
 use crate::id::{ConnectionId, Leg, SessionEpoch, SessionId, ZoneId};
 use crate::mark::{Mark, hit};
 use crate::planted::{Bug, is_armed};
-use crate::session::{Place, Presence};
+use crate::session::{Place, Presence, Session};
 use crate::time::{Time, WallTime};
 
 /// What a deadline is about. Each is looked at again when it comes. Only those of a connection are
@@ -281,6 +281,18 @@ impl Hub {
         }
     }
 
+    /// How a drop of this session is held where it is now; what a `Welcome` tells. The zone decides, also
+    /// while the session is on its way into it. A zone without a hold ends only those it has let in: the
+    /// client of a session on its way has not heard of that zone, and the connection may have been lost by
+    /// a crash of the server, or closed by the server because the rest of the former stay did not fit.
+    pub(crate) fn hold_of(&self, session: &Session) -> Hold {
+        let zone = session.zone().and_then(|zone| self.zones.get(&zone));
+        match zone.map_or(session.hold, |zone| zone.hold) {
+            Hold::None if matches!(session.place, Place::Joining(_)) => session.hold,
+            hold @ (Hold::None | Hold::Timed(_) | Hold::UntilMatchEnds(_)) => hold,
+        }
+    }
+
     /// A session lost its connection: how long is it waited for?
     pub(crate) fn start_hold(&mut self, now: Time, id: SessionId) {
         if self.going_down {
@@ -288,13 +300,11 @@ impl Hub {
             return;
         }
         let Some(session) = self.sessions.get(&id) else { return };
-        // The hold of a zone that it is still on its way into is the one its client was told.
         let zone = session.zone().and_then(|zone| self.zones.get(&zone));
         let is_inside = matches!(session.place, Place::In(_));
         let running = is_inside && zone.is_some_and(|zone| zone.match_running);
-        let hold = zone.map_or(session.hold, |zone| zone.hold);
         let epoch = session.epoch;
-        let while_ = match hold {
+        let while_ = match self.hold_of(session) {
             Hold::Timed(while_) => Some(while_),
             Hold::UntilMatchEnds(_) if running => None,
             Hold::UntilMatchEnds(while_) => Some(while_),

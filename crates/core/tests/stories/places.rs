@@ -6,6 +6,7 @@ use rejoin_core::exchange::Hold;
 use rejoin_core::id::ZoneId;
 use rejoin_core::scope::ScopeId;
 use rejoin_core::session::Place;
+use rejoin_core::wire::v1::{CloseCode, Rung};
 
 use crate::desk::client::message;
 use crate::desk::{Desk, config};
@@ -78,4 +79,60 @@ fn a_session_that_dropped_while_it_joined_is_held_until_the_match_ends() {
     desk.say("bob", "stop");
     desk.wait(6_000);
     assert!(desk.place("ann").is_none());
+}
+
+/// A client with its session on the way into a zone that holds nobody.
+fn on_the_way_into_none() -> Desk {
+    let mut desk = Desk::with_plaza(&["ann"]);
+    desk.hold_zones = true;
+    desk.say("ann", "transfer none p");
+    assert!(matches!(desk.place("ann"), Some(Place::Joining(_))));
+    desk
+}
+
+#[test]
+fn a_drop_on_the_way_into_a_place_without_a_hold_ends_nobody() {
+    let mut desk = on_the_way_into_none();
+    desk.cut("ann");
+    desk.wait(4_000);
+    desk.hold_zones = false;
+    desk.run();
+    assert!(desk.view("ann").is_some(), "its client has not heard that it is there");
+    assert_eq!(desk.resume("ann").rung(), Rung::Replayed);
+    assert!(desk.is_in("ann", "none"));
+    desk.cut("ann");
+    assert!(desk.view("ann").is_none(), "inside, a drop ends the session at once");
+}
+
+#[test]
+fn a_hold_on_the_way_into_a_place_without_one_ends() {
+    let mut desk = on_the_way_into_none();
+    desk.cut("ann");
+    desk.wait(5_001);
+    desk.hold_zones = false;
+    desk.run();
+    assert!(desk.view("ann").is_none());
+}
+
+#[test]
+fn a_crash_on_the_way_into_a_place_without_a_hold_ends_nobody() {
+    let mut desk = on_the_way_into_none();
+    desk.crash();
+    desk.hold_zones = false;
+    desk.restart();
+    assert!(desk.view("ann").is_some(), "it was not let in before the crash");
+    assert_eq!(desk.resume("ann").rung(), Rung::Replayed);
+    assert!(desk.is_in("ann", "none"));
+}
+
+#[test]
+fn a_member_that_is_severed_as_it_is_transferred_is_held() {
+    let mut desk = Desk::with_members("tiny", &["ann", "bob"]);
+    desk.mute("ann");
+    desk.say("bob", "many 6");
+    desk.hold_zones = true;
+    let ann = desk.id("ann").0;
+    desk.say("bob", &format!("kick {ann} none"));
+    assert_eq!(desk.closed("ann"), Some(CloseCode::TooSlow), "what it had not heard is gone");
+    assert!(desk.view("ann").is_some(), "it can come back, as that code says");
 }

@@ -160,6 +160,11 @@ impl<const V: u32> Plaza<V> {
             "loose" => ctx.broadcast_unreliable(Text(one.to_owned())),
             "part" => ctx.part(SessionId(number(one))),
             "transfer" => ctx.transfer(who, zone(one, two), Bytes::new()),
+            "kick" => {
+                // With more to hear than there is room for.
+                (0..20).for_each(|i| ctx.send(SessionId(number(one)), Text(format!("k{i}"))));
+                ctx.transfer(SessionId(number(one)), zone(two, "p"), Bytes::new());
+            }
             "deny" => ctx.transfer(who, zone(one, two), &b"deny"[..]),
             "call" => {
                 let deadline = Duration::from_millis(1_000);
