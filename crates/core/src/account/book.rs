@@ -47,15 +47,23 @@ pub struct Book<T> {
     by_player: BTreeMap<PlayerId, AccountId>,
     by_key: BTreeMap<PlayerId, AccountId>,
     pending: BTreeMap<AccountId, Pending<T>>,
+    /// The owner epoch of accounts that are made from now on.
+    new_owner: OwnerEpoch,
     most: usize,
 }
 
 impl<T> Book<T> {
-    /// The accounts that the store has kept; with those that cannot be read, and why.
+    /// The accounts that the store has kept; with those that cannot be read, and why. An account that is
+    /// made later has `new_owner`. One may be made in the place of another that was deleted, so
+    /// `new_owner` is above what any former process has owned.
     #[must_use]
-    pub fn open(scopes: Vec<(AccountId, Opened)>, most: usize) -> (Self, Vec<(AccountId, String)>) {
+    pub fn open(
+        scopes: Vec<(AccountId, Opened)>,
+        new_owner: OwnerEpoch,
+        most: usize,
+    ) -> (Self, Vec<(AccountId, String)>) {
         let (kept, by_player, by_key, pending) = Default::default();
-        let mut book = Self { kept, by_player, by_key, pending, most };
+        let mut book = Self { kept, by_player, by_key, pending, new_owner, most };
         let mut damaged = Vec::new();
         for (id, opened) in scopes {
             match row::decode(&opened) {
@@ -184,7 +192,7 @@ impl<T> Book<T> {
         if next.is_some() && known.map(|kept| &kept.account) == next.as_ref() {
             return Step::Done(id, then);
         }
-        let owner = known.map_or(OwnerEpoch(1), |kept| kept.owner);
+        let owner = known.map_or(self.new_owner, |kept| kept.owner);
         let revision = known.map_or(Revision(0), |kept| kept.revision).next();
         let pending = Pending { next, owner, revision, then, waiting: VecDeque::new() };
         let batch = Self::batch(id, &pending);

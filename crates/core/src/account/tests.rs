@@ -30,7 +30,7 @@ fn batch<T: fmt::Debug>(step: Step<T>) -> crate::scope::Batch {
 
 /// A book with one account, committed.
 fn book(name: &str) -> (Book<u32>, AccountId) {
-    let (mut book, _) = Book::open(Vec::new(), 2);
+    let (mut book, _) = Book::open(Vec::new(), OwnerEpoch(1), 2);
     let id = account(name).holder.id();
     let made = batch(book.ask(id, Change::Create(Box::new(account(name))), 0));
     assert!(matches!(book.committed(id, made.revision)[..], [Step::Done(_, 0)]));
@@ -154,6 +154,23 @@ fn a_login_counts_for_the_version_that_it_was_proven_to() {
     let locked = batch(book.ask(id, Change::Lock(true), 3));
     book.committed(id, locked.revision);
     assert_eq!(book.preview(id, &join(1)), Err(Refusal::Locked));
+}
+
+#[test]
+fn an_account_that_is_made_anew_takes_no_batch_of_a_former_process() {
+    let (before, id) = book("ann");
+    drop(before);
+    // The former process owned it as 1 and has its revision 2 still on the way.
+    let rows = vec![(Bytes::from_static(row::KEY), row::encode(&account("ann")))];
+    let opened = Opened { owner: OwnerEpoch(2), revision: Revision(1), rows };
+    let (mut book, damaged) = Book::<u32>::open(vec![(id, opened)], OwnerEpoch(2), 2);
+    assert!(damaged.is_empty());
+    let retired = batch(book.ask(id, Change::Retire, 1));
+    book.committed(id, retired.revision);
+    let gone = batch(book.ask(id, Change::Forget, 2));
+    book.committed(id, gone.revision);
+    let anew = batch(book.ask(id, Change::Create(Box::new(account("ann"))), 3));
+    assert_eq!((anew.owner, anew.revision), (OwnerEpoch(2), Revision(1)));
 }
 
 #[test]

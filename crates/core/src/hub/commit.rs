@@ -94,6 +94,8 @@ pub(crate) struct Commits {
     pub(super) players: BTreeMap<PlayerId, PlayerCommits>,
     pub(super) stirred_players: BTreeSet<PlayerId>,
     pub owner: OwnerEpoch,
+    /// The owner epoch of players that the store does not have yet.
+    pub(super) new_owner: OwnerEpoch,
     revision: Revision,
     /// Messages from outside the game so far.
     pub words: u64,
@@ -117,14 +119,14 @@ impl Gated for AfterCommit {
 }
 
 impl Commits {
-    pub(crate) fn new(hub: &Opened, id_bound: u64) -> Self {
+    pub(crate) fn new(hub: &Opened, new_owner: OwnerEpoch, id_bound: u64) -> Self {
         let history = hub.history();
         let next_id = match history {
             History::Whole => id_bound.max(1),
             History::RolledBack => id_bound.saturating_add(IDS_LOST),
         };
         let (owner, revision) = (hub.owner, hub.revision);
-        Self { owner, revision, next_id, id_bound: next_id, history, ..Self::default() }
+        Self { owner, new_owner, revision, next_id, id_bound: next_id, history, ..Self::default() }
     }
 
     /// Sessions and players with a commit under way.

@@ -72,8 +72,10 @@ pub(super) struct PlayerCommits {
 }
 
 impl PlayerCommits {
-    fn new(id: PlayerId, player: &Player) -> Self {
-        let owner = player.owner.max(OwnerEpoch(1));
+    /// `new_owner`: the owner epoch of a player that the store does not have.
+    fn new(id: PlayerId, player: &Player, new_owner: OwnerEpoch) -> Self {
+        let is_new = player.owner == OwnerEpoch::default();
+        let owner = if is_new { new_owner } else { player.owner };
         let opened = Opened { owner, revision: player.revision, rows: Vec::new() };
         let gate = Gate::opened(ScopeId::Player(id), &opened);
         Self { gate, bans: 0, second_life: None }
@@ -103,8 +105,9 @@ impl Hub {
         self.guests.count(std::mem::replace(&mut player.is_counted, is_guest), is_guest);
         let is_forgotten = matches!(then, Some(AfterPlayer::Forgotten { .. }));
         let is_gone = is_forgotten && player.is_empty();
+        let new_owner = self.commits.new_owner;
         let commits = self.commits.players.entry(id);
-        let commits = commits.or_insert_with(|| PlayerCommits::new(id, player));
+        let commits = commits.or_insert_with(|| PlayerCommits::new(id, player, new_owner));
         let was_closed = commits.gate.is_closed();
         commits.change(then);
         if is_gone {
@@ -173,7 +176,8 @@ impl Hub {
             (None, Some(player)) => (player.owner, player.revision) = gate.standing(),
             (None, None) => {}
             (Some(effects), Some(player)) => {
-                let mut commits = PlayerCommits { bans, ..PlayerCommits::new(id, player) };
+                let anew = PlayerCommits::new(id, player, self.commits.new_owner);
+                let mut commits = PlayerCommits { bans, ..anew };
                 commits.gate.touch();
                 effects.into_iter().for_each(|effect| commits.gate.after(effect));
                 self.commits.players.insert(id, commits);

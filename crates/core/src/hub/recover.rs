@@ -14,7 +14,7 @@ use super::{Hub, HubConfig, HubCounts, Player};
 use crate::account::Book;
 use crate::chance::Chance;
 use crate::event::EndCause;
-use crate::id::{AccountId, PlayerId, SessionId};
+use crate::id::{AccountId, OwnerEpoch, PlayerId, SessionId};
 use crate::mark::{Mark, hit};
 use crate::scope::Opened;
 use crate::seat::Seating;
@@ -43,6 +43,17 @@ pub struct Recovered {
     pub zones: Vec<KeptZone>,
 }
 
+impl Recovered {
+    /// The owner epoch of scopes of players and accounts that this process makes. A scope that is deleted
+    /// and made again must take no batch that a former process has on its way to its first life. Every
+    /// start opens the hub's scope and all of these, so none of them was owned by a higher epoch before.
+    fn new_owner(&self) -> OwnerEpoch {
+        let accounts = self.accounts.iter().map(|(_, opened)| opened.owner);
+        let players = self.players.iter().map(|(_, opened)| opened.owner);
+        accounts.chain(players).fold(self.hub.owner.max(OwnerEpoch(1)), Ord::max)
+    }
+}
+
 impl Hub {
     /// Starts a hub. `seed` must come from a cryptographic source: tokens are drawn from it.
     /// Sessions that cannot be read are given back with the reason, and nothing of theirs is
@@ -57,7 +68,9 @@ impl Hub {
     ) -> (Self, Vec<(SessionId, String)>) {
         let row = recovered.hub.rows.iter().find(|(key, _)| key == HUB_ROW);
         let row = row.and_then(|(_, value)| HubRow::decode(value.clone()).ok()).unwrap_or_default();
-        let (book, damaged_accounts) = Book::open(recovered.accounts, config.accounts_max);
+        let new_owner = recovered.new_owner();
+        let (book, damaged_accounts) =
+            Book::open(recovered.accounts, new_owner, config.accounts_max);
         let rations = Rations::new(config.guard.addresses_max);
         let mut chance = Chance::from_seed(seed);
         let guests = Guests::new(&row.guest_key, &mut chance);
@@ -73,7 +86,7 @@ impl Hub {
             guests,
             zones: Default::default(),
             alarms: Alarms::default(),
-            commits: Commits::new(&recovered.hub, row.id_bound),
+            commits: Commits::new(&recovered.hub, new_owner, row.id_bound),
             out: Default::default(),
             wall: (now, WallTime(row.wall_ms)),
             recovering: true,

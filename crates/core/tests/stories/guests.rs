@@ -203,3 +203,21 @@ fn what_is_ordered_of_a_guest_that_is_being_deleted_waits_for_that() {
         assert_eq!(come_again(&mut desk, "ann"), verdict);
     }
 }
+
+#[test]
+fn a_guest_that_was_deleted_and_comes_again_takes_no_batch_of_a_former_process() {
+    let mut desk = Desk::plain();
+    let ann = come(&mut desk, "ann");
+    come_again(&mut desk, "ann").expect("known");
+    desk.bye("ann");
+    let former = desk.store.owner(ScopeId::Player(ann)).expect("kept");
+    desk.crash();
+    desk.restart();
+    let delete = PlayerCommand::Delete(Whom::Player(ann));
+    assert_eq!(desk.command(Command::Player(delete)), Some(Answer::Done));
+    assert!(!desk.store.has(ScopeId::Player(ann)));
+    let ban = PlayerCommand::Ban(Whom::Player(ann), WallTime(u64::MAX), String::new());
+    assert_eq!(desk.command(Command::Player(ban)), Some(Answer::Done));
+    let owner = desk.store.owner(ScopeId::Player(ann)).expect("kept again");
+    assert!(owner > former, "{owner} may have a batch of {former} on its way");
+}

@@ -174,6 +174,11 @@ impl Store {
         self.scopes.get(&id).is_some_and(|scope| !scope.rows.is_empty())
     }
 
+    /// Whose batches a scope takes.
+    pub fn owner(&self, id: ScopeId) -> Option<OwnerEpoch> {
+        self.scopes.get(&id).map(|scope| scope.owner)
+    }
+
     pub fn rows(&self, id: ScopeId) -> Vec<(Bytes, Bytes)> {
         let scope = self.scopes.get(&id);
         let rows = scope.into_iter().flat_map(|scope| &scope.rows);
