@@ -8,6 +8,8 @@
 //! have happened or not, and is not judged.
 
 mod live;
+#[cfg(test)]
+mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -126,8 +128,11 @@ pub struct AccountBook {
     asked: BTreeMap<u64, (usize, u64, Order)>,
     shown: BTreeMap<u64, Shown>,
     tried: Vec<Tried>,
-    /// The account and password that each session was last opened with.
-    sessions: BTreeMap<u64, (usize, Option<u64>)>,
+    /// The account and password that each session was last opened with, and whose it is.
+    sessions: BTreeMap<u64, (usize, Option<u64>, PlayerId)>,
+    /// Deletions that were asked of a player by its id, and which player that is. It need not be the
+    /// account's any more when the order is given.
+    deletes: BTreeMap<u64, PlayerId>,
     /// Sessions that have ended by an order that was answered as done, and which checker minds.
     dead: BTreeMap<u64, &'static str>,
 }
@@ -166,6 +171,8 @@ impl AccountBook {
             Order::Delete => {
                 (entry.lock_order, entry.is_locked) = (number, false);
                 entry.deletion = Some(number);
+                let is_named = matches!(entry.holder, Holder::Name(_));
+                self.deletes.extend(entry.player.filter(|_| !is_named).map(|id| (number, id)));
             }
             Order::Add | Order::Password => entry.asked_password = number,
             Order::Role | Order::Ban(_) | Order::Unban => {}
@@ -193,10 +200,14 @@ impl AccountBook {
             Order::Password => {
                 entry.password = entry.password.max(number);
                 entry.floor = entry.floor.max(number);
-                self.end(account, OLD, |password| password.is_some_and(|p| p < number));
+                self.end(account, OLD, |password, _| password.is_some_and(|p| p < number));
             }
             Order::Lock => entry.is_locked = entry.lock_order == number,
             Order::Delete => {
+                let deleted = self.deletes.remove(&number);
+                let is_other = |player| deleted.is_some_and(|deleted| deleted != player);
+                // A first login by token has made the account anew, as another player.
+                let is_anew = entry.player.is_some_and(is_other);
                 entry.floor = entry.floor.max(number);
                 if entry.deletion == Some(number) {
                     (entry.player, entry.deletion) = (None, None);
@@ -204,10 +215,13 @@ impl AccountBook {
                 if entry.password < number {
                     entry.password = 0;
                 }
-                self.end(account, TRUE, |password| password.is_none_or(|p| p < number));
+                self.end(account, TRUE, |password, player| {
+                    password.is_none_or(|p| p < number) && !is_other(player)
+                });
                 // A first login by token may have begun before, and makes the account anew.
                 self.tried.retain(|tried| {
                     tried.account != account
+                        || is_anew
                         || tried.password.is_some()
                         || is_open(tried.connection)
                 });
@@ -220,10 +234,10 @@ impl AccountBook {
         &mut self,
         account: usize,
         checker: &'static str,
-        is_ended: impl Fn(Option<u64>) -> bool,
+        is_ended: impl Fn(Option<u64>, PlayerId) -> bool,
     ) {
-        let of_account = self.sessions.iter().filter(|(_, (of, _))| *of == account);
-        let ended = of_account.filter(|(_, (_, password))| is_ended(*password));
+        let of_account = self.sessions.iter().filter(|(_, (of, ..))| *of == account);
+        let ended = of_account.filter(|(_, (_, password, player))| is_ended(*password, *player));
         self.dead.extend(ended.map(|(session, _)| (*session, checker)));
     }
 
@@ -271,7 +285,7 @@ impl AccountBook {
             Some(shown) => self.welcomed_by_proof(it, shown),
             None if it.is_login => self.welcomed_by_key(it),
             None => match self.sessions.get(&it.session) {
-                Some((account, _)) => self.check_lock(*account, it),
+                Some((account, ..)) => self.check_lock(*account, it),
                 None => Ok(()),
             },
         }
@@ -301,7 +315,7 @@ impl AccountBook {
             _ => {}
         }
         entry.player = Some(it.player);
-        self.sessions.insert(it.session, (shown.account, shown.password));
+        self.sessions.insert(it.session, (shown.account, shown.password, it.player));
         Ok(())
     }
 
@@ -336,7 +350,7 @@ impl AccountBook {
             );
             return Err((OLD, text));
         };
-        self.sessions.insert(it.session, (account, tried.password));
+        self.sessions.insert(it.session, (account, tried.password, it.player));
         Ok(())
     }
 
@@ -349,7 +363,7 @@ impl AccountBook {
     /// The sessions that were opened with an account so far.
     #[must_use]
     pub fn sessions_of(&self, account: usize) -> Vec<u64> {
-        let of_account = self.sessions.iter().filter(|(_, (of, _))| *of == account);
+        let of_account = self.sessions.iter().filter(|(_, (of, ..))| *of == account);
         of_account.map(|(session, _)| *session).collect()
     }
 
