@@ -19,7 +19,7 @@ struct Stay {
     versions: BTreeMap<String, u64>,
     /// The keys that have a value, and its version.
     shown: BTreeMap<String, u64>,
-    /// The keys that have a value by the game's last report.
+    /// The keys that have a value by the game's report, if it has answered the last question.
     reported: Option<BTreeMap<String, u64>>,
 }
 
@@ -66,6 +66,9 @@ impl Books {
     /// Books a request for a report.
     pub fn asked(&mut self, send: SendId) {
         self.report = Some((send, self.wishes));
+        if let Some(stay) = &mut self.stay {
+            stay.reported = None;
+        }
     }
 
     /// Whether a report is awaited.
@@ -274,12 +277,77 @@ impl Books {
         }
     }
 
-    /// Nothing changes any more: the latest values that were heard are those that the game has.
+    /// Nothing changes any more: the latest values that were heard are those that the game has. A player
+    /// whose last question has no report is not judged: what it heard since the report before may be newer
+    /// than that.
     pub fn check_latest(&mut self) {
         let Some(Stay { shown, reported: Some(reported), .. }) = &self.stay else { return };
         if shown != reported {
             let text = format!("the game has {reported:?}, {shown:?} were heard");
             self.fail("latest-final", text);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rejoin_wire::v1::RefusalCode;
+
+    use super::*;
+
+    /// A player in a zone whose game has just reported that it has the value `k1` and no other.
+    fn reported() -> Books {
+        let mut books = Books { session: Some(1), ..Books::default() };
+        let start = Start::default();
+        let value = |version| Note::Latest(version, 0).encode();
+        let zone = ZoneRef { kind: "cells".to_owned(), name: "z0".to_owned() };
+        books.hear(
+            &Event::Joined {
+                to: None,
+                zone,
+                payload: start.encode(),
+                latest: vec![Latest { key: "k1".to_owned(), payload: value(1) }],
+            },
+            1,
+        );
+        books.asked(SendId(1));
+        let report = Report { count: 0, last: 0, said: start, latest: vec![(1, 1)] };
+        let payload = Note::Report(report).encode();
+        books.hear(&Event::Reply { request: SendId(1), payload }, 1);
+        assert!(books.take_found().is_empty());
+        books
+    }
+
+    fn hear_value(books: &mut Books, key: &str) {
+        let payload = Some(Note::Latest(1, 0).encode());
+        books.hear(&Event::Latest { key: key.to_owned(), payload }, 1);
+    }
+
+    #[test]
+    fn values_after_the_last_report_are_not_judged_while_another_is_awaited() {
+        let mut books = reported();
+        books.asked(SendId(2));
+        hear_value(&mut books, "k2");
+        books.check_latest();
+        assert!(books.take_found().is_empty());
+    }
+
+    #[test]
+    fn values_after_the_last_report_are_not_judged_when_another_was_refused() {
+        let mut books = reported();
+        books.asked(SendId(2));
+        let how = RequestEnd::Refused(RefusalCode::RingShare);
+        books.hear(&Event::RequestEnded { request: SendId(2), how }, 1);
+        hear_value(&mut books, "k2");
+        books.check_latest();
+        assert!(books.take_found().is_empty());
+    }
+
+    #[test]
+    fn values_that_the_game_does_not_have_are_seen_after_its_last_report() {
+        let mut books = reported();
+        hear_value(&mut books, "k2");
+        books.check_latest();
+        assert!(books.take_found().iter().any(|found| found.checker == "latest-final"));
     }
 }
