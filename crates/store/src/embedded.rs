@@ -6,6 +6,7 @@
 
 mod applier;
 pub mod backup;
+mod beneath;
 pub mod disk;
 mod engine;
 pub mod folder;
@@ -28,6 +29,7 @@ use rejoin_core::id::{OwnerEpoch, Revision};
 use rejoin_core::scope::{Batch, Opened, ScopeId};
 
 use self::applier::{Applier, Applying, Work};
+use self::beneath::{OlderAndTree, Unknown};
 use self::disk::{Ground, Part};
 use self::engine::{Engine, Trouble};
 use self::folder::Folder;
@@ -35,7 +37,7 @@ use self::journal::{Journal, Mark};
 use self::layer::{Layer, Look};
 use self::reading::Known;
 use self::record::Record;
-use self::snapshot::Snapshots;
+use self::snapshot::{Sight, Snapshots};
 use crate::memory::{Verdict, doomed, judge};
 use crate::print::{self, Print};
 use crate::{Damaged, Outcome, ScopeKind, Store, StoreError};
@@ -132,6 +134,13 @@ impl Embedded {
     #[cfg(feature = "contract")]
     pub fn step_apply(&mut self) {
         self.applier = self.applier.take().map(Applier::step);
+    }
+
+    /// About how much memory is taken by what is in the journal and not in the tree; for tests.
+    #[cfg(feature = "contract")]
+    #[must_use]
+    pub fn waiting_bytes(&self) -> usize {
+        self.snapshots.sight().weight()
     }
 
     fn poison(&mut self, why: String) -> Outcome {
@@ -237,15 +246,17 @@ impl Embedded {
     /// What is in the journal now is committed.
     fn lay(&mut self, records: &[Record<'_>]) {
         let mut sight = self.snapshots.sight();
-        let layer = Arc::make_mut(&mut sight.newest);
-        records.iter().for_each(|record| record.lay(layer));
+        let Sight { older, newest, .. } = &mut *sight;
+        let mut beneath = OlderAndTree::new(older.as_deref(), self.engine.as_deref());
+        let layer = Arc::make_mut(newest);
+        records.iter().for_each(|record| record.lay(layer, &mut beneath));
         self.floor = layer.floor().max(self.floor);
     }
 
     /// Past the journal, which must be empty.
     fn write_through(&mut self, records: &[Record<'_>]) -> Result<(), Trouble> {
         let mut layer = Layer::default();
-        records.iter().for_each(|record| record.lay(&mut layer));
+        records.iter().for_each(|record| record.lay(&mut layer, &mut Unknown));
         self.engine()?.apply(&[&layer], None)?;
         self.floor = layer.floor().max(self.floor);
         Ok(())

@@ -354,6 +354,40 @@ impl Engine {
         self.guard(|database| work(&Reader::new(&database.begin_read()?)?))
     }
 
+    /// Whether anything of a scope is there. `reader` is made if there is none, and shows the same moment to
+    /// all that is asked of it.
+    pub(super) fn has_scope(
+        &self,
+        reader: &mut Option<Reader>,
+        scope: ScopeId,
+    ) -> Result<bool, Trouble> {
+        self.ask(reader, |reader| reader.has_scope(scope))
+    }
+
+    /// Whether a row is there, asked in the same way.
+    pub(super) fn has_row(
+        &self,
+        reader: &mut Option<Reader>,
+        scope: ScopeId,
+        key: &[u8],
+    ) -> Result<bool, Trouble> {
+        self.ask(reader, |reader| reader.has_row(scope, key))
+    }
+
+    fn ask<T>(
+        &self,
+        reader: &mut Option<Reader>,
+        question: impl FnOnce(&Reader) -> Result<T, StorageError>,
+    ) -> Result<T, Trouble> {
+        self.guard(|database| {
+            let reader = match reader {
+                Some(reader) => reader,
+                None => reader.insert(Reader::new(&database.begin_read()?)?),
+            };
+            Ok(question(reader)?)
+        })
+    }
+
     /// Writes something, synced when this returns.
     fn write<T>(
         &self,

@@ -166,6 +166,20 @@ impl Reader {
         Ok(Known::At((owner, head.revision, head.last)))
     }
 
+    /// Whether anything of a scope is there, were it only what is left of a damaged one.
+    pub(super) fn has_scope(&self, scope: ScopeId) -> Result<bool, StorageError> {
+        let bytes = row::scope_bytes(scope);
+        let stretch = stretch(&bytes);
+        let first = self.rows.range::<&[u8]>(as_slices(&stretch))?.next().transpose()?;
+        Ok(first.is_some() || self.raised(&bytes)?.is_some())
+    }
+
+    /// Whether a row is there.
+    pub(super) fn has_row(&self, scope: ScopeId, key: &[u8]) -> Result<bool, StorageError> {
+        let place = row::row_key(&row::scope_bytes(scope), key);
+        Ok(self.rows.get(&place[..])?.is_some())
+    }
+
     /// All of a scope, or what is wrong with it.
     pub(super) fn look(&self, scope: ScopeId) -> Result<Look, StorageError> {
         let bytes = row::scope_bytes(scope);

@@ -5,6 +5,7 @@ use bytes::Bytes;
 use rejoin_core::id::{OwnerEpoch, Revision};
 use rejoin_core::scope::{Batch, Change, ScopeId};
 
+use super::beneath::{Beneath, Unknown};
 use super::layer::Layer;
 use super::row;
 use crate::memory::Standing;
@@ -30,9 +31,9 @@ pub(super) enum Record<'a> {
 
 impl Record<'_> {
     /// It is committed, and waits to be brought into the tree.
-    pub(super) fn lay(&self, layer: &mut Layer) {
+    pub(super) fn lay(&self, layer: &mut Layer, beneath: &mut impl Beneath) {
         match self {
-            Self::Batch(batch, print) => layer.write(batch, *print),
+            Self::Batch(batch, print) => layer.write(batch, *print, beneath),
             Self::Raised(scope, standing) => layer.raise(*scope, *standing),
             Self::Begun(_) => {}
         }
@@ -111,7 +112,7 @@ pub(super) fn replay(group: &[u8], layer: &mut Layer) -> Option<Option<u32>> {
             BATCH => {
                 let batch = rest.batch()?;
                 let print = print::of_batch(&batch);
-                layer.write(&batch, print);
+                layer.write(&batch, print, &mut Unknown);
             }
             RAISED => {
                 let scope = rest.scope()?;

@@ -6,6 +6,7 @@ mod folder;
 mod formats;
 mod journal;
 mod layers;
+mod short_lived;
 
 mod embedded {
     fn fresh() -> (rejoin_store::Embedded, tempfile::TempDir) {
