@@ -140,9 +140,13 @@ impl Commits {
     }
 }
 
-/// Whether a session in no zone must let its client's frames wait.
-pub(crate) fn takes_no_frames(session: &Session) -> bool {
-    session.place == Place::Nowhere && session.gate.waiting() >= INPUTS_MAX
+/// Whether a session in no zone must let its client's frames wait: too much waits for the store, or the client
+/// has not acknowledged a whole window of what it was answered. Each frame has an answer that is kept for it, so
+/// a client that reads nothing is read no further.
+pub(crate) fn takes_no_frames(session: &Session, window_frames: u32) -> bool {
+    let is_full = session.gate.waiting() >= INPUTS_MAX
+        || session.downstream.unacked() >= window_frames as usize;
+    session.place == Place::Nowhere && is_full
 }
 
 impl Hub {
@@ -258,7 +262,8 @@ impl Hub {
 
     fn session_committed(&mut self, now: Time, id: SessionId, revision: Revision) {
         self.commits.in_flight.remove(&id);
-        let was_full = self.sessions.get(&id).is_some_and(|known| takes_no_frames(known));
+        let window = self.config.window_frames;
+        let was_full = self.sessions.get(&id).is_some_and(|known| takes_no_frames(known, window));
         let Some(gate) = self.gate_of(id) else { return };
         gate.committed(revision);
         self.commits.stirred.insert(id);

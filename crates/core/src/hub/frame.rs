@@ -216,18 +216,20 @@ impl Hub {
 
     fn up(&mut self, now: Time, id: ConnectionId, up: Up) {
         let Some(speaker) = self.speaker(id) else { return };
-        let mut must_wait = false;
+        let (mut must_wait, mut is_within) = (false, true);
+        let window = (self.config.window_frames, self.config.window_bytes);
         self.note_activity(speaker.session);
         if let Some(session) = self.sessions.get_mut(&speaker.session) {
             session.received = session.received.wrapping_add(1);
-            must_wait = takes_no_frames(session);
+            must_wait = takes_no_frames(session, window.0);
+            is_within = !must_wait || session.window.has_room(up.seq, 0, window);
         }
         let limit = self.config.window_frames as usize;
         let Some(connection) = self.connections.get_mut(&id) else { return };
         // What came before and waits goes first.
         if must_wait || !connection.gate.is_open() || !connection.waiting.is_empty() {
             hit(Mark::Waited);
-            if connection.waiting.len() + connection.bounced.len() >= limit {
+            if !is_within || connection.waiting.len() + connection.bounced.len() >= limit {
                 return self.violation(now, id, CloseCode::Flooded, "more than the window");
             }
             return connection.waiting.push(up);
@@ -309,6 +311,7 @@ impl Hub {
                     true => self.resync_in_place(session),
                     false => drop(self.send_waiting(session)),
                 }
+                self.open_gate(now, session);
             }
         }
     }
@@ -349,7 +352,8 @@ impl Hub {
         let mut waiting = waiting.into_iter();
         while let Some(speaker) = self.speaker(link.connection) {
             let known = self.sessions.get(&session);
-            let must_wait = known.is_some_and(|known| takes_no_frames(known));
+            let window = self.config.window_frames;
+            let must_wait = known.is_some_and(|known| takes_no_frames(known, window));
             if let Some(connection) = self.connections.get_mut(&link.connection)
                 && (must_wait || !connection.gate.is_open())
             {

@@ -220,6 +220,11 @@ impl Downstream {
         self.open.expect_by(at);
     }
 
+    /// How many frames of the open leg the client has not acknowledged, as far as they are kept.
+    pub(crate) fn unacked(&self) -> usize {
+        self.open.own().len()
+    }
+
     /// The last number of the open leg.
     pub(crate) fn newest(&self) -> u64 {
         self.open.newest()

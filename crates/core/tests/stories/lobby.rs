@@ -1,9 +1,9 @@
 //! A session in no zone: what its client's frames cost, and what happens when they are too many.
 
-use rejoin_core::hub::{Answer, Command};
+use rejoin_core::hub::{Answer, Command, HubConfig};
 use rejoin_core::id::SessionId;
 use rejoin_core::scope::ScopeId;
-use rejoin_core::wire::v1::{CloseCode, Ping, Rung, client_frame};
+use rejoin_core::wire::v1::{CloseCode, Ping, Position, Rung, client_frame};
 
 use crate::desk::client::message;
 use crate::desk::{Desk, config};
@@ -151,6 +151,30 @@ fn a_full_gate_takes_no_frames_and_no_commands_until_there_is_room() {
     let heard = desk.take("ann");
     let said = heard.iter().filter(|said| said.starts_with('m')).count();
     assert_eq!(said, 1_100 - refused);
+}
+
+/// Each message outside zones has an answer that is kept until it is acknowledged.
+#[test]
+fn a_client_that_acknowledges_nothing_is_read_no_further_than_its_window() {
+    let config = HubConfig { window_frames: 8, ..config() };
+    let mut desk = Desk::new(config);
+    desk.login("ann");
+    let ann = desk.id("ann");
+    desk.client_mut("ann").is_obliging = false;
+    for _ in 0..12 {
+        desk.say("ann", "x");
+    }
+    assert_eq!(desk.hub.session(ann).map(|session| session.applied()), Some(8));
+    let (leg, seq) = (desk.client("ann").leg, desk.client("ann").seq);
+    desk.frame("ann", client_frame::Frame::Ack(Position { leg, seq }));
+    assert_eq!(desk.client("ann").applied, 12, "what waited is heard");
+    assert_eq!(desk.closed("ann"), None);
+    for _ in 0..12 {
+        desk.say("ann", "x");
+    }
+    assert_eq!(desk.closed("ann"), None);
+    desk.say("ann", "one too many");
+    assert_eq!(desk.closed("ann"), Some(CloseCode::Flooded), "no more than a window waits");
 }
 
 /// What it is owed is kept for it, so a client that never acknowledges would cost more with every message.
