@@ -20,6 +20,9 @@ pub(crate) use self::inbound::{Arrival, Inbound};
 pub(crate) use self::outbound::{AckAhead, Acked, NoShared, Outbound, SendWindow, SharedFrames};
 use crate::id::Leg;
 
+#[cfg(test)]
+mod tests;
+
 /// A numbered frame that is kept until it is acknowledged.
 #[derive(Clone, Debug)]
 pub struct Kept {

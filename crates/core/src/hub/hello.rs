@@ -18,6 +18,11 @@ use crate::session::token::Presented;
 use crate::text::clip;
 use crate::time::{Time, millis_u32};
 
+/// The highest number that a resume may name as not acknowledged. A stream goes on where its client does, and
+/// clients take no number above `u64::MAX >> 1`: without this bound one hello could leave a session without
+/// numbers.
+const OLDEST_UNACKED_MAX: u64 = 1 << 62;
+
 impl Hub {
     pub(crate) fn hello(&mut self, now: Time, id: ConnectionId, hello: Hello) {
         if self.going_down {
@@ -104,6 +109,11 @@ impl Hub {
     }
 
     fn resume(&mut self, now: Time, id: ConnectionId, hello: Hello, resume: Resume) {
+        if resume.oldest_unacked > OLDEST_UNACKED_MAX {
+            let oldest = resume.oldest_unacked;
+            let text = format!("oldest_unacked is {oldest}, at most {OLDEST_UNACKED_MAX} may be");
+            return self.violation(now, id, CloseCode::Malformed, &text);
+        }
         let is_known = self.presented(&resume) != Presented::Unknown;
         let session = self.sessions.get(&SessionId(resume.session)).filter(|_| is_known);
         let Some(session) = session else { return self.unknown_or_wrong(id) };

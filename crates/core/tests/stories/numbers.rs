@@ -1,7 +1,9 @@
 //! What clients say: each number is consumed exactly once, applied or refused with a typed answer.
 
 use rejoin_core::wire::Bytes;
-use rejoin_core::wire::v1::{CloseCode, Down, Join, Message, Rung, down, hello, server_frame, up};
+use rejoin_core::wire::v1::{
+    CloseCode, Down, Join, Message, Rung, Welcome, down, hello, server_frame, up,
+};
 
 use crate::desk::Desk;
 use crate::desk::client::{message, up_frame};
@@ -211,20 +213,47 @@ fn frames_that_wait_for_a_place_are_bounded() {
     desk.assert_plays("ann");
 }
 
-/// A resume that claims to hold numbers up to the end of all numbers.
-fn resume_far(desk: &mut Desk, oldest: u64) {
+/// A resume whose oldest number that is not acknowledged is this one.
+fn try_resume_at(desk: &mut Desk, oldest: u64) -> Result<Welcome, CloseCode> {
     desk.cut("ann");
-    let welcome = desk.try_hello("ann", |ann, nonce| {
+    desk.try_hello("ann", |ann, nonce| {
         let mut hello = ann.resume(false, nonce);
         if let Some(hello::Purpose::Resume(resume)) = hello.purpose.as_mut() {
             resume.oldest_unacked = oldest;
         }
         ann.signed(hello, nonce)
-    });
-    let welcome = welcome.expect("a jump is legal in a hello");
+    })
+}
+
+/// The highest number that a hello may name: there are as many above it.
+const FAR: u64 = 1 << 62;
+
+/// A resume that claims to hold numbers up to there.
+fn resume_far(desk: &mut Desk, oldest: u64) {
+    let welcome = try_resume_at(desk, oldest).expect("a jump is legal in a hello");
     assert_eq!(welcome.applied, oldest - 1);
     assert!(welcome.lost_upstream > 0);
     assert_eq!(welcome.rung(), Rung::Resynced, "who lost something is told so");
+}
+
+/// A client takes no number above `u64::MAX >> 1`. If a hello could move the stream there, whoever shows the
+/// session's token once would keep its player out for good.
+#[test]
+fn a_hello_cannot_use_up_the_numbers_of_a_session() {
+    for in_zone in [true, false] {
+        let mut desk = Desk::with_plaza(&["bob"]);
+        desk.login("ann");
+        if in_zone {
+            desk.join("ann", "plaza");
+        }
+        for oldest in [FAR + 1, u64::MAX] {
+            assert_eq!(try_resume_at(&mut desk, oldest), Err(CloseCode::Malformed));
+        }
+        let welcome = desk.resume("ann");
+        assert_eq!((welcome.rung(), welcome.lost_upstream), (Rung::Replayed, 0));
+        assert_eq!(desk.closed("ann"), None);
+        desk.assert_plays("bob");
+    }
 }
 
 #[test]
@@ -235,12 +264,12 @@ fn numbers_at_the_end_of_all_numbers_neither_panic_nor_wrap() {
         if in_zone {
             desk.join("ann", "plaza");
         }
-        resume_far(&mut desk, u64::MAX);
-        desk.client_mut("ann").number = u64::MAX - 1;
+        resume_far(&mut desk, FAR);
+        desk.client_mut("ann").number = FAR - 1;
         desk.say("ann", "say last");
-        assert_eq!(desk.client("ann").applied, u64::MAX);
+        assert_eq!(desk.client("ann").applied, FAR);
         let connection = desk.client("ann").connection();
-        for seq in [u64::MAX, 1, 5] {
+        for seq in [FAR, 1, 5] {
             desk.receive(connection, &up_frame(seq, message("say again")));
         }
         desk.run();
