@@ -1,7 +1,7 @@
 //! Numbered streams between a place and one client, in both directions. A place is a zone, or the session
 //! itself while it is in no zone; both use these types, so exactly-once delivery is decided here alone.
 //!
-//! [`Inbound`] consumes a client's numbers, each once and in order. [`Outbound`] is what one client is owed of
+//! `Inbound` consumes a client's numbers, each once and in order. `Outbound` is what one client is owed of
 //! the open leg: what is kept for it, how far it has been sent and acknowledged, and whether a resume can
 //! go on. [`EarlierLegs`] holds the unacknowledged ends of legs that are over.
 //!

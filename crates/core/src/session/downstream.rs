@@ -12,9 +12,7 @@ use crate::exchange::{Link, ResumeFrom};
 use crate::id::Leg;
 use crate::mark::{Mark, hit};
 use crate::scope::{Change, Opened};
-use crate::stream::{
-    AckAhead, Acked, EarlierLegs, Kept, NoShared, Outbound, OutboxLimits, SendWindow, Tail,
-};
+use crate::stream::{AckAhead, Acked, EarlierLegs, Kept, NoShared, Outbound, OutboxLimits, Tail};
 use crate::time::Time;
 
 #[cfg(test)]
@@ -34,10 +32,14 @@ pub struct Downstream {
     earlier: Option<Box<EarlierLegs>>,
     /// The frames that have rows, oldest first. Frames come at the end and go at the front, so what must be
     /// written and deleted follows from a comparison of both ends.
-    stored: Option<Box<VecDeque<(Leg, u64)>>>,
+    stored: Option<Box<StoredFrames>>,
     /// The row of the legs differs from them.
     has_moved: bool,
 }
+
+/// Positions of frames that have rows.
+#[derive(Debug, Default)]
+struct StoredFrames(VecDeque<(Leg, u64)>);
 
 /// A frame that goes out once its cause is committed.
 #[derive(Clone, Debug)]
@@ -286,13 +288,13 @@ impl Downstream {
             tails.into_iter().for_each(|tail| kept.append(tail));
             kept.shrink(limits, open.own_size());
         }
-        let stored = (!stored.is_empty()).then(|| Box::new(stored));
+        let stored = (!stored.is_empty()).then(|| Box::new(StoredFrames(stored)));
         Ok(Self { open, earlier, stored, has_moved: is_of_before })
     }
 
     /// What must be written so that the rows are as the streams are; `is_open`: the session is in no zone.
     pub(crate) fn changes(&mut self, is_open: bool, changes: &mut Vec<Change>) {
-        let mut stored = self.stored.take().map_or_else(VecDeque::new, |stored| *stored);
+        let StoredFrames(mut stored) = self.stored.take().map(|stored| *stored).unwrap_or_default();
         let tails = self.earlier.iter().flat_map(|earlier| earlier.tails());
         let legs = tails.flat_map(|tail| tail.kept.iter().map(|kept| (tail.leg, kept)));
         let own = self.open.own().iter().map(|kept| (self.open.leg(), kept));
@@ -311,7 +313,7 @@ impl Downstream {
             changes.push(Change::Put(frame_key(at.0, at.1), kept.frame.protobuf().clone()));
             stored.push_back(at);
         }
-        self.stored = (!stored.is_empty()).then(|| Box::new(stored));
+        self.stored = (!stored.is_empty()).then(|| Box::new(StoredFrames(stored)));
         if std::mem::take(&mut self.has_moved) {
             let open = self.open.ends();
             let tails = self.earlier.iter().flat_map(|earlier| earlier.tails());

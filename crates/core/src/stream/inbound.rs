@@ -13,9 +13,8 @@ pub(crate) struct Inbound {
     lost: u64,
     /// The number up to which `lost` counts.
     lost_through: u64,
-    /// Numbers that made the zone panic: they are consumed without being applied. Boxed, because there are
-    /// hardly ever any.
-    poisoned: Option<Box<Vec<u64>>>,
+    /// Numbers that made the zone panic: they are consumed without being applied. There are hardly ever any.
+    poisoned: Box<[u64]>,
 }
 
 /// What a number is to the place that receives it.
@@ -47,7 +46,7 @@ impl Inbound {
     /// Another place has consumed the stream up to here, and has told the client so.
     pub(crate) fn take_back(&mut self, applied: u64) {
         (self.applied, self.acked) = (applied, applied);
-        self.poisoned = None;
+        self.poisoned = Box::default();
     }
 
     /// Takes a number. It is consumed before its effects run: they may part the sender, and what that takes
@@ -62,9 +61,9 @@ impl Inbound {
             return Arrival::Ahead;
         }
         self.applied = seq;
-        let is_poisoned = self.poisoned().contains(&seq);
-        if let Some(poisoned) = &mut self.poisoned {
-            poisoned.retain(|number| *number > seq);
+        let is_poisoned = self.poisoned.contains(&seq);
+        if is_poisoned {
+            self.poisoned = self.poisoned.iter().copied().filter(|number| *number > seq).collect();
         }
         Arrival::Next { is_poisoned }
     }
@@ -105,7 +104,7 @@ impl Inbound {
 
     /// A number that is to be refused when it comes.
     pub(crate) fn poison(&mut self, seq: u64) {
-        self.poisoned.get_or_insert_default().push(seq);
+        self.poisoned = self.poisoned.iter().copied().chain([seq]).collect();
     }
 
     /// The highest number consumed.
@@ -120,6 +119,6 @@ impl Inbound {
 
     /// Numbers that are to be refused when they come.
     pub(crate) fn poisoned(&self) -> &[u64] {
-        self.poisoned.as_deref().map_or(&[], Vec::as_slice)
+        &self.poisoned
     }
 }
