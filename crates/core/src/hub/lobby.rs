@@ -261,13 +261,18 @@ impl Hub {
         self.send_after(id, [Outgoing { link, at: Some((leg, seq)), frame }]);
     }
 
-    /// Moves a session to a leg of its own, one stay further; what is said first there may follow.
-    pub(crate) fn enter_lobby(&mut self, id: SessionId) -> Leg {
-        // A connection that waits for its place hears of it with its Welcome.
-        let link = self.link_of(id).filter(|link| {
+    /// The link on which the client hears what is said now. A connection that waits for its place hears that with
+    /// its Welcome.
+    pub(crate) fn hearing_link(&self, id: SessionId) -> Option<Link> {
+        self.link_of(id).filter(|link| {
             let known = self.connections.get(&link.connection);
             known.is_some_and(|known| known.attach.is_none())
-        });
+        })
+    }
+
+    /// Moves a session to a leg of its own, one stay further; what is said first there may follow.
+    pub(crate) fn enter_lobby(&mut self, id: SessionId) -> Leg {
+        let link = self.hearing_link(id);
         let Some(session) = self.sessions.get_mut(&id) else { return Leg::default() };
         session.leg = Leg::first(session.leg.stay.saturating_add(1));
         session.downstream.enter(session.leg, link);

@@ -10,7 +10,7 @@ use super::connection::{Gate, Phase};
 use super::{Hub, HubOutput};
 use crate::call::Calls;
 use crate::event::{EndCause, Event};
-use crate::exchange::{Admit, Departed, Link, ToZone, ZoneName};
+use crate::exchange::{Admit, Departed, ToZone, ZoneName};
 use crate::id::{ConnectionId, GameId, Leg, SeatId, SessionEpoch, SessionId, ZoneId};
 use crate::mark::{Mark, hit};
 use crate::planted::{Bug, is_armed};
@@ -171,6 +171,7 @@ impl Hub {
         let forget = ToZone::Forget { session: id, stay };
         let at = self.wall(now);
         let limits = self.config.outbox;
+        let link = self.hearing_link(id);
         let Some(session) = self.sessions.get_mut(&id).filter(|s| s.leg.stay == stay) else {
             // Taken over before, or no session is left to take over. The commit of that may still be under
             // way when the zone has started again and says so once more.
@@ -194,7 +195,7 @@ impl Hub {
         if session.ending.is_some() {
             return self.finish_end(id, vec![After::Zone(zone, forget)]);
         }
-        let link = session.connection().map(|connection| Link { connection, epoch: session.epoch });
+        // A connection that its zone parted before the Welcome still waits for its place.
         let link = link.filter(|link| link.epoch == departed.epoch);
         let rest = session.downstream.take_tail(departed.tail, departed.sent, link, limits);
         let is_broken = rest.is_none();

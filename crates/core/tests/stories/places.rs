@@ -136,3 +136,23 @@ fn a_member_that_is_severed_as_it_is_transferred_is_held() {
     assert_eq!(desk.closed("ann"), Some(CloseCode::TooSlow), "what it had not heard is gone");
     assert!(desk.view("ann").is_some(), "it can come back, as that code says");
 }
+
+/// The zone parts a returning member before it has welcomed it: the session does that where it is then.
+#[test]
+fn who_is_sent_away_on_its_return_is_welcomed_where_it_goes() {
+    for (order, place) in [
+        ("on return part", Place::Nowhere),
+        ("on return next", Place::In(ZoneId::of("plaza", "next"))),
+    ] {
+        let mut desk = Desk::with_plaza(&["ann", "bob"]);
+        desk.say("ann", order);
+        desk.hush();
+        desk.cut("ann");
+        let welcome = desk.resume("ann");
+        assert_eq!(welcome.rung(), Rung::Replayed, "{order}");
+        assert_eq!(desk.place("ann"), Some(place), "{order}");
+        let heard = desk.take("ann");
+        assert!(heard.iter().any(|said| said.starts_with("out")), "{order}: {heard:?}");
+        assert_eq!(desk.closed("ann"), None, "{order}");
+    }
+}

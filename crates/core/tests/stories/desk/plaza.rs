@@ -75,6 +75,11 @@ impl<const V: u32> Zone for Plaza<V> {
     fn on_reconnect(&mut self, ctx: Ctx<'_, '_>, who: SessionId) {
         self.log.push(format!("back {who}"));
         ctx.broadcast_except(who, Text(format!("back {who}")));
+        match self.log.iter().find_map(|line| line.strip_prefix("on return ")) {
+            Some("part") => ctx.part(who),
+            Some(name) => ctx.transfer(who, zone("plaza", name), Bytes::new()),
+            None => {}
+        }
     }
 
     fn on_resync(&mut self, _: Ctx<'_, '_>, _: SessionId) -> Bytes {
