@@ -154,6 +154,7 @@ impl Play {
         let from = ResumeFrom::Position(self.client_leg, self.client_seq);
         match self.outbound.resume(&from, Some(self.next_leg())) {
             Ok(position) => {
+                assert!(self.client_seq >= self.outbound.lost(), "replayed over a hole");
                 self.outbound.replay(link, position);
                 self.pump();
             }
