@@ -43,9 +43,11 @@ const FLOOR: &str = "owners";
 /// there were since its last opening.
 const OWNERS_UNREAD: u64 = 1 << 10;
 
-/// Memory for pages. Scopes are read once, when they are opened; what is written often is small. With four times
-/// as much, 10,000 sessions of 1 KiB took 58 MiB at the most instead of 35, and wrote 8 % fewer bytes.
-const CACHE_BYTES: usize = 8 << 20;
+/// Memory for pages of the tree. A scope is read once, when it is opened, and a layer is brought in in the order
+/// of its keys, so a page is needed again only within one transaction. With 8 MiB the `engine` example and the
+/// starts of `rejoin-bench durable --only recovery` take the same time and write the same bytes, and a server
+/// takes 5 MiB more once the first half of its journal is in the tree.
+const CACHE_BYTES: usize = 2 << 20;
 
 /// What went wrong in the engine, by what is to be done about it.
 #[derive(Debug)]
