@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use rejoin_core::hub::{Hub, HubConfig, HubInput, HubOutput, Recovered, ZoneKind};
+use rejoin_core::hub::{AskId, Hub, HubConfig, HubInput, HubOutput, Recovered, ZoneKind};
 use rejoin_core::id::{ConnectionId, OwnerEpoch, PlayerId, Revision, SessionId};
 use rejoin_core::scope::Opened;
 use rejoin_core::session::Serializer;
@@ -23,14 +23,15 @@ pub fn hub(data: &[u8]) {
     for _ in 0..STEPS_MAX {
         let Some(step) = script.byte() else { break };
         let connection = ConnectionId(u64::from(step >> 4));
+        let ask = stage.last_ask;
         let input = match step & 0x0f {
             0 => stage.newcomer(Serializer::Protobuf),
             1 => stage.newcomer(Serializer::Json),
             2 => HubInput::Closed { connection, code: None },
             3 => HubInput::Closed { connection, code: Some(CloseCode::TooSlow) },
-            4 | 5 => HubInput::Verified { connection, good: step & 1 == 0 },
-            6 => HubInput::Admission { connection, verdict: Ok(()) },
-            7 => HubInput::Admission { connection, verdict: Err("no".to_owned()) },
+            4 | 5 => HubInput::Verified { connection, ask, good: step & 1 == 0 },
+            6 => HubInput::Admission { connection, ask, verdict: Ok(()) },
+            7 => HubInput::Admission { connection, ask, verdict: Err("no".to_owned()) },
             8 => {
                 stage.pass(Duration::from_millis(50 * u64::from(script.byte().unwrap_or(1))));
                 HubInput::Wake
@@ -87,6 +88,8 @@ struct Stage {
     hub: Hub,
     now: Time,
     last: u64,
+    /// The last question of any connection.
+    last_ask: AskId,
     commits: Vec<HubInput>,
 }
 
@@ -97,7 +100,7 @@ impl Stage {
         config.kinds.insert("relay".to_owned(), kind);
         let now = Time::from_millis(1_000);
         let (hub, _) = Hub::open(now, WallTime(1_000_000), config, [7; 32], recovered);
-        let mut stage = Self { hub, now, last: 0, commits: Vec::new() };
+        let mut stage = Self { hub, now, last: 0, last_ask: AskId(1), commits: Vec::new() };
         stage.drain();
         stage
     }
@@ -132,6 +135,9 @@ impl Stage {
                 HubOutput::Send { connection, .. } | HubOutput::Close { connection, .. } => {
                     assert!(connection.0 < self.last, "nobody is {connection:?}");
                 }
+                HubOutput::Verify { ask, .. }
+                | HubOutput::AskAdmission { ask, .. }
+                | HubOutput::CheckAccount { ask, .. } => self.last_ask = ask,
                 _ => {}
             }
         }

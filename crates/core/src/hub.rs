@@ -3,7 +3,6 @@
 //! It runs no game code and touches no socket.
 
 pub mod config;
-pub mod connection;
 
 mod accounts;
 mod attach;
@@ -37,7 +36,6 @@ pub use self::accounts::AccountProof;
 pub use self::command::{Answer, Audience, Changes, Command, SessionConfig, SessionView};
 pub use self::commit::AfterCommit;
 pub use self::config::{AccountPolicy, Admission, Duplicates, HubConfig, ZoneKind};
-pub use self::connection::{ConnectionState, FrameKind, Stage, Verdict, table};
 pub use self::players::{PasswordHash, PlayerCommand, PlayerView, Whom};
 pub use self::ration::{HubLoad, Spent};
 pub use self::recover::Recovered;
@@ -45,7 +43,6 @@ pub use self::words::Word;
 
 use self::accounts::AfterAccount;
 use self::commit::Commits;
-use self::connection::{Connection, Phase};
 use self::deadline::Alarms;
 use self::guests::Guests;
 use self::ration::Rations;
@@ -54,6 +51,8 @@ use self::words::Telling;
 use self::zones::ZoneInfo;
 use crate::account::Book;
 use crate::chance::Chance;
+pub use crate::connection::{AskId, ConnectionState, FrameKind, Stage, Verdict, table};
+use crate::connection::{Connection, ConnectionPhase};
 use crate::event::{Event, Offence, Step};
 use crate::exchange::{Link, ToHub, ToZone, ZoneName};
 use crate::guard::Origin;
@@ -113,23 +112,29 @@ pub enum HubInput {
     },
     /// Whether a signature is good.
     Verified {
-        /// Whose.
+        /// The connection that asked.
         connection: ConnectionId,
-        /// Whether.
+        /// Its question.
+        ask: AskId,
+        /// Whether it is good.
         good: bool,
     },
-    /// The game's word on a player.
+    /// The game's answer whether a player may come in.
     Admission {
-        /// Whose.
+        /// The connection that asked.
         connection: ConnectionId,
+        /// Its question.
+        ask: AskId,
         /// Let in, or the reason why not.
         verdict: Result<(), String>,
     },
     /// What a login has proven of an account.
     Account {
-        /// Whose.
+        /// The connection that asked.
         connection: ConnectionId,
-        /// What.
+        /// Its question.
+        ask: AskId,
+        /// What the login has proven.
         proof: AccountProof,
     },
     /// A scope is committed up to this revision.
@@ -197,8 +202,10 @@ pub enum HubOutput {
     },
     /// Is this an Ed25519 signature of this text by this key?
     Verify {
-        /// Whose question.
+        /// The connection that asks.
         connection: ConnectionId,
+        /// Repeated in the answer.
+        ask: AskId,
         /// The key.
         public_key: [u8; 32],
         /// What is signed.
@@ -208,15 +215,19 @@ pub enum HubOutput {
     },
     /// Is there a password or a token in this that proves an account?
     CheckAccount {
-        /// Whose question.
+        /// The connection that asks.
         connection: ConnectionId,
+        /// Repeated in the answer.
+        ask: AskId,
         /// What the client sent along.
         payload: Bytes,
     },
     /// May this player come in?
     AskAdmission {
-        /// Whose question.
+        /// The connection that asks.
         connection: ConnectionId,
+        /// Repeated in the answer.
+        ask: AskId,
         /// Who.
         player: PlayerId,
         /// What the client sent along.
@@ -393,11 +404,15 @@ impl Hub {
                 self.received(now, connection, frame, bytes);
             }
             HubInput::Closed { connection, code } => self.closed(now, connection, code),
-            HubInput::Verified { connection, good } => self.verified(now, connection, good),
-            HubInput::Admission { connection, verdict } => {
-                self.admission(now, connection, verdict);
+            HubInput::Verified { connection, ask, good } => {
+                self.verified(now, connection, ask, good);
             }
-            HubInput::Account { connection, proof } => self.account_proof(now, connection, proof),
+            HubInput::Admission { connection, ask, verdict } => {
+                self.admission(now, connection, ask, verdict);
+            }
+            HubInput::Account { connection, ask, proof } => {
+                self.account_proof(now, connection, ask, proof);
+            }
             HubInput::Committed(scope, revision) => self.committed(now, scope, revision),
             HubInput::FromZone(zone, owner, message) => self.heed_zone(now, zone, owner, message),
             HubInput::Command { ticket, command } => self.command(now, ticket, command),
@@ -463,13 +478,12 @@ impl Hub {
         let Some(known) = self.connections.get(&connection) else {
             return ConnectionState::Disconnected;
         };
-        match &known.phase {
-            Phase::Fenced | Phase::Closing => ConnectionState::Disconnecting,
-            Phase::Live { session, .. } => match self.sessions.get(session).map(|s| &s.place) {
-                Some(crate::session::Place::In(_)) => ConnectionState::InGame,
-                _ => ConnectionState::Connected,
-            },
-            _ => ConnectionState::Connecting,
+        let session = known.session().and_then(|(session, _)| self.sessions.get(&session));
+        match (known.stage(), session.map(|session| &session.place)) {
+            (Stage::AwaitingHello | Stage::Deciding, _) => ConnectionState::Connecting,
+            (Stage::Live, Some(crate::session::Place::In(_))) => ConnectionState::InGame,
+            (Stage::Live, _) => ConnectionState::Connected,
+            (Stage::Closing, _) => ConnectionState::Disconnecting,
         }
     }
 
@@ -505,18 +519,30 @@ impl Hub {
         text: &str,
         retry_after_ms: u32,
     ) {
-        let Some(known) = self.connections.get_mut(&connection) else { return };
-        if matches!(known.phase, Phase::Closing) {
+        if !self.set_over(connection, ConnectionPhase::Closing) {
             return;
         }
-        known.phase = Phase::Closing;
-        known.attach = None;
-        known.waiting = Vec::new();
-        known.bounced = Vec::new();
         let text = clip(text.to_owned());
         let farewell = Farewell { code: code.into(), text, retry_after_ms, addresses: Vec::new() };
         self.send(connection, server_frame::Frame::Farewell(farewell));
         self.push(HubOutput::Close { connection, code });
+    }
+
+    /// A connection speaks for no session any more: what it kept for one is dropped. False: there is no such
+    /// connection, or its client was told its last word.
+    pub(crate) fn set_over(&mut self, id: ConnectionId, phase: ConnectionPhase) -> bool {
+        let Some(known) = self.connections.get_mut(&id) else { return false };
+        match std::mem::replace(&mut known.phase, phase) {
+            ConnectionPhase::Closing => {
+                known.phase = ConnectionPhase::Closing;
+                return false;
+            }
+            ConnectionPhase::Attached(attached) => {
+                self.forget_settling(id, &attached.gate.settling);
+            }
+            ConnectionPhase::Handshake(_) | ConnectionPhase::Fenced => {}
+        }
+        true
     }
 
     /// A connection broke the rules: only it is affected, and its session is held.
@@ -556,7 +582,7 @@ impl Hub {
     pub(crate) fn tell_severed(&mut self, connection: ConnectionId, code: CloseCode) {
         let Some(known) = self.connections.get(&connection) else { return };
         let Some(what) = Offence::of(code) else { return };
-        if !matches!(known.phase, Phase::Closing) {
+        if !matches!(known.phase, ConnectionPhase::Closing) {
             let session = known.session().map(|(session, _)| session);
             let (step, connection) = (Step::Sever, Some(connection));
             self.push(HubOutput::Event(Event::GuardStep { step, connection, session, what }));
@@ -582,8 +608,8 @@ impl Hub {
 
     /// Whether a connection has been welcomed for this epoch.
     pub(crate) fn is_live(&self, connection: ConnectionId, of: SessionEpoch) -> bool {
-        let known = self.connections.get(&connection);
-        known.is_some_and(|known| matches!(known.phase, Phase::Live { epoch, .. } if epoch == of))
+        let attached = self.connections.get(&connection).and_then(Connection::attached);
+        attached.is_some_and(|attached| attached.is_live && attached.epoch == of)
     }
 
     pub(crate) fn tell_zone(&mut self, zone: ZoneId, message: ToZone) {

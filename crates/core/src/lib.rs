@@ -13,6 +13,7 @@ pub mod budget;
 pub mod call;
 pub mod chance;
 mod clock;
+pub mod connection;
 pub mod event;
 pub mod exchange;
 pub mod game;

@@ -8,7 +8,7 @@ use std::time::Duration;
 use ed25519_dalek::{Signature, VerifyingKey};
 use rejoin_core::event::{Event, Offence, Step};
 use rejoin_core::exchange::{ToZone, ZoneName};
-use rejoin_core::hub::{Answer, Command, Hub, HubInput, HubOutput, Warning};
+use rejoin_core::hub::{Answer, AskId, Command, Hub, HubInput, HubOutput, Warning};
 use rejoin_core::id::{ConnectionId, OwnerEpoch, SessionId, ZoneId};
 use rejoin_core::zone::ZoneSpec;
 use rejoin_wire::v1::CloseCode;
@@ -275,17 +275,17 @@ impl HubTask {
             }
             HubOutput::Bar { origin, wait } => self.gate.bar(origin, wait),
             HubOutput::Warn(warning) => warn(warning),
-            HubOutput::Verify { connection, public_key, text, signature } => {
-                self.verify(connection, public_key, text, signature);
+            HubOutput::Verify { connection, ask, public_key, text, signature } => {
+                self.verify((connection, ask), public_key, text, signature);
             }
-            HubOutput::CheckAccount { connection, payload } => {
+            HubOutput::CheckAccount { connection, ask, payload } => {
                 let known = |name: &_| self.hub.account_named(name);
-                let proof = self.identity.check(&payload, connection, &self.inner, known);
+                let proof = self.identity.check(&payload, (connection, ask), &self.inner, known);
                 if let Some(proof) = proof {
-                    self.own.follow.push_back(HubInput::Account { connection, proof });
+                    self.own.follow.push_back(HubInput::Account { connection, ask, proof });
                 }
             }
-            HubOutput::AskAdmission { connection, player, payload } => {
+            HubOutput::AskAdmission { connection, ask, player, payload } => {
                 let Some((admission, deadline)) = self.admission.clone() else { return };
                 let inner = self.inner.clone();
                 let address = self.lines.peer(connection).and_then(|peer| peer.address);
@@ -293,7 +293,7 @@ impl HubTask {
                     let asked = admission.admit_from(player, payload, address);
                     // The hub has refused by then; this ends a rule that would wait for ever.
                     let Ok(verdict) = tokio::time::timeout(deadline, asked).await else { return };
-                    let _ = inner.send(HubInput::Admission { connection, verdict }).await;
+                    let _ = inner.send(HubInput::Admission { connection, ask, verdict }).await;
                 });
             }
             HubOutput::Seat(request) => {
@@ -391,7 +391,7 @@ impl HubTask {
 
     fn verify(
         &self,
-        connection: ConnectionId,
+        (connection, ask): (ConnectionId, AskId),
         public_key: [u8; 32],
         text: Vec<u8>,
         signature: [u8; 64],
@@ -403,7 +403,7 @@ impl HubTask {
                 // Strict: keys of small order would make one signature good for many texts.
                 key.verify_strict(&text, &Signature::from_bytes(&signature)).is_ok()
             });
-            let _ = inner.send(HubInput::Verified { connection, good }).await;
+            let _ = inner.send(HubInput::Verified { connection, ask, good }).await;
         });
     }
 }

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use rejoin_core::account::{Account, Link, Name};
-use rejoin_core::hub::{AccountProof, HubInput};
+use rejoin_core::hub::{AccountProof, AskId, HubInput};
 use rejoin_core::id::{AccountId, ConnectionId};
 
 pub use self::jwt::{JwtConfig, JwtError, KeySource};
@@ -77,7 +77,7 @@ impl Identity {
     pub(crate) fn check<'a>(
         &self,
         payload: &[u8],
-        connection: ConnectionId,
+        (connection, ask): (ConnectionId, AskId),
         door: &InnerDoor,
         known: impl FnOnce(&Name) -> Option<(AccountId, &'a Account)>,
     ) -> Option<AccountProof> {
@@ -92,7 +92,7 @@ impl Identity {
                 let work = self.passwords.verify(password, hash, move |is_right| {
                     let proof = by_password(account.filter(|_| is_right), link, payload);
                     // An error means that the hub has ended.
-                    let _ = door.blocking_send(HubInput::Account { connection, proof });
+                    let _ = door.blocking_send(HubInput::Account { connection, ask, proof });
                 });
                 work.err()
             }
@@ -109,7 +109,7 @@ impl Identity {
                             AccountProof::Wrong
                         }
                     };
-                    let _ = door.send(HubInput::Account { connection, proof }).await;
+                    let _ = door.send(HubInput::Account { connection, ask, proof }).await;
                 });
                 None
             }

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use rejoin_core::exchange::{Native, ToHub};
-use rejoin_core::hub::{Command, HubInput, HubOutput};
+use rejoin_core::hub::{AskId, Command, HubInput, HubOutput};
 use rejoin_core::id::{CallId, ConnectionId, OwnerEpoch, SessionId, ZoneId};
 use rejoin_core::zone::{Delivery, ZoneInput, ZoneOutput};
 use rejoin_directory::seating;
@@ -65,19 +65,19 @@ impl World {
                     door.bar(now, origin, wait);
                 }
             }
-            HubOutput::Verify { connection, public_key, text, signature } => {
+            HubOutput::Verify { connection, ask, public_key, text, signature } => {
                 let good = self.is_signed(&public_key, &text, &signature);
                 let wait = self.rng.below(2_000);
-                self.plan(wait, Event::Verified { incarnation, connection, good });
+                self.plan(wait, Event::Verified { incarnation, connection, ask, good });
             }
-            HubOutput::AskAdmission { connection, .. } => self.ask_admission(connection),
+            HubOutput::AskAdmission { connection, ask, .. } => self.ask_admission(connection, ask),
             HubOutput::Compress { connection, bytes_min } => {
                 if let Some(link) = self.links.get_mut(&connection.0) {
                     link.compressed_from = Some(bytes_min.max(1) as usize);
                 }
             }
-            HubOutput::CheckAccount { connection, payload } => {
-                self.check_account(connection, &payload);
+            HubOutput::CheckAccount { connection, ask, payload } => {
+                self.check_account(connection, ask, &payload);
             }
             HubOutput::RunCallback { session, callback } => self.run_callback(session, callback),
             HubOutput::Warn(_) => {}
@@ -120,7 +120,7 @@ impl World {
     }
 
     /// The game decides about a login; once in a while it says no, or does not answer.
-    fn ask_admission(&mut self, connection: ConnectionId) {
+    fn ask_admission(&mut self, connection: ConnectionId, ask: AskId) {
         if let Some(account) = self.accounts.shown_on(connection.0) {
             self.aim_order(account, 60_000);
         }
@@ -128,7 +128,7 @@ impl World {
         if mood >= 30 {
             let (incarnation, good) = (self.node.incarnation, mood >= 50);
             let wait = self.rng.below(60_000);
-            self.plan(wait, Event::Admission { incarnation, connection, good });
+            self.plan(wait, Event::Admission { incarnation, connection, ask, good });
         }
     }
 

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use rejoin_core::exchange::{ToHub, ToZone};
-use rejoin_core::hub::{AccountProof, Command};
+use rejoin_core::hub::{AccountProof, AskId, Command};
 use rejoin_core::id::{ConnectionId, GameId, JobId, OwnerEpoch, Revision, ZoneId};
 use rejoin_core::scope::ScopeId;
 use rejoin_core::seat::{SeatRefusal, SeatRequest};
@@ -64,16 +64,19 @@ pub enum Event {
     Verified {
         incarnation: u64,
         connection: ConnectionId,
+        ask: AskId,
         good: bool,
     },
     Admission {
         incarnation: u64,
         connection: ConnectionId,
+        ask: AskId,
         good: bool,
     },
     AccountChecked {
         incarnation: u64,
         connection: ConnectionId,
+        ask: AskId,
         proof: Box<AccountProof>,
         shown: Option<Shown>,
     },

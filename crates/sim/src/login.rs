@@ -3,7 +3,7 @@
 
 use bytes::Bytes;
 use rejoin_core::account::{Holder, Link, Name};
-use rejoin_core::hub::{AccountPolicy, AccountProof, HubInput, Whom};
+use rejoin_core::hub::{AccountPolicy, AccountProof, AskId, HubInput, Whom};
 use rejoin_core::id::{AccountId, ConnectionId, PlayerId, SessionId};
 use rejoin_testkit::parts::rng::Rng;
 use rejoin_wire::v1::Welcome;
@@ -120,7 +120,7 @@ impl World {
 
     /// The driver looks at what came with a login, which takes a while. What it compares with is read
     /// now, as the real one does.
-    pub(crate) fn check_account(&mut self, connection: ConnectionId, payload: &Bytes) {
+    pub(crate) fn check_account(&mut self, connection: ConnectionId, ask: AskId, payload: &Bytes) {
         let text = String::from_utf8_lossy(payload).into_owned();
         let words: Vec<&str> = text.split(' ').collect();
         let link = words.last().and_then(|word| Link::from_label(word));
@@ -160,7 +160,7 @@ impl World {
             _ => (proof, shown),
         };
         let (incarnation, proof) = (self.node.incarnation, Box::new(proof));
-        self.plan(wait, Event::AccountChecked { incarnation, connection, proof, shown });
+        self.plan(wait, Event::AccountChecked { incarnation, connection, ask, proof, shown });
     }
 
     /// The account of this name as the hub has it now, if the password is right.
@@ -176,6 +176,7 @@ impl World {
     pub(crate) fn account_checked(
         &mut self,
         connection: ConnectionId,
+        ask: AskId,
         proof: AccountProof,
         shown: Option<Shown>,
     ) {
@@ -183,7 +184,7 @@ impl World {
         if let Some(shown) = shown {
             self.accounts.show(connection.0, shown);
         }
-        self.hub(HubInput::Account { connection, proof });
+        self.hub(HubInput::Account { connection, ask, proof });
     }
 
     /// The operator may do something while a login of this account is under way.

@@ -210,15 +210,15 @@ impl World {
             Event::Committed { scope, owner, revision, .. } => {
                 self.committed(scope, owner, revision);
             }
-            Event::Verified { connection, good, .. } => {
-                self.hub(HubInput::Verified { connection, good });
+            Event::Verified { connection, ask, good, .. } => {
+                self.hub(HubInput::Verified { connection, ask, good });
             }
-            Event::Admission { connection, good, .. } => {
+            Event::Admission { connection, ask, good, .. } => {
                 let verdict = if good { Ok(()) } else { Err("not today".to_owned()) };
-                self.hub(HubInput::Admission { connection, verdict });
+                self.hub(HubInput::Admission { connection, ask, verdict });
             }
-            Event::AccountChecked { connection, proof, shown, .. } => {
-                self.account_checked(connection, *proof, shown);
+            Event::AccountChecked { connection, ask, proof, shown, .. } => {
+                self.account_checked(connection, ask, *proof, shown);
             }
             Event::Operator { account, order, .. } => self.order(account, order),
             Event::Learn { player } => self.learn(player),

@@ -47,18 +47,18 @@ impl World {
             }
             // Nobody here has an address, and frames go as they are.
             HubOutput::Bar { .. } | HubOutput::Compress { .. } | HubOutput::Warn(_) => {}
-            HubOutput::Verify { connection, public_key, text, signature } => {
+            HubOutput::Verify { connection, ask, public_key, text, signature } => {
                 let good = self.knows_signature(&public_key, &text, &signature);
-                self.check(HubInput::Verified { connection, good });
+                self.check(HubInput::Verified { connection, ask, good });
             }
-            HubOutput::AskAdmission { connection, player, payload } => {
+            HubOutput::AskAdmission { connection, ask, player, payload } => {
                 let rule = self.setup.doorman.as_ref();
                 let verdict = rule.map_or(Ok(()), |rule| rule(player, &payload));
-                self.check(HubInput::Admission { connection, verdict });
+                self.check(HubInput::Admission { connection, ask, verdict });
             }
             // There are no accounts in this world.
-            HubOutput::CheckAccount { connection, .. } => {
-                self.check(HubInput::Account { connection, proof: AccountProof::None });
+            HubOutput::CheckAccount { connection, ask, .. } => {
+                self.check(HubInput::Account { connection, ask, proof: AccountProof::None });
             }
             // There is no directory in this world, so nobody has a seat.
             HubOutput::Seat(request) => {

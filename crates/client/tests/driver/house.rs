@@ -201,11 +201,11 @@ impl Hall {
                         let _ = socket.send(ToSocket::Close(code));
                     }
                 }
-                HubOutput::Verify { connection, public_key, text, signature } => {
+                HubOutput::Verify { connection, ask, public_key, text, signature } => {
                     let key = VerifyingKey::from_bytes(&public_key);
                     let signature = Signature::from_bytes(&signature);
                     let good = key.is_ok_and(|key| key.verify(&text, &signature).is_ok());
-                    self.to_hub.push_back(HubInput::Verified { connection, good });
+                    self.to_hub.push_back(HubInput::Verified { connection, ask, good });
                 }
                 HubOutput::ToZone(id, owner, message) => {
                     if let Some((_, mailbox)) = self.zones.get_mut(&id) {

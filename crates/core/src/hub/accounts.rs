@@ -7,10 +7,10 @@ use rejoin_wire::v1::{CloseCode, hello};
 
 use super::commit::After;
 use super::config::AccountPolicy;
-use super::connection::{Claim, Phase};
 use super::deadline::Alarm;
 use super::{Hub, HubOutput};
 use crate::account::{Account, Change, Holder, Link, Name, Refusal, Role, Step};
+use crate::connection::{AskId, Handshake, LoginClaim};
 use crate::event::EndCause;
 use crate::id::{AccountId, ConnectionId, PlayerId};
 use crate::mark::{Mark, hit};
@@ -59,7 +59,7 @@ pub enum AccountProof {
 #[derive(Debug)]
 pub(crate) enum AfterAccount {
     /// Go on with the login of this connection.
-    Login(ConnectionId),
+    Login(ConnectionId, AskId),
     /// Answer the command.
     Answer(u64),
     /// End the player's sessions, then answer.
@@ -86,22 +86,21 @@ impl Hub {
     }
 
     /// The key or secret of a login has proven itself: which account does it speak for?
-    pub(crate) fn identified(&mut self, now: Time, id: ConnectionId, mut claim: Claim) {
+    pub(crate) fn identified(&mut self, now: Time, id: ConnectionId, mut claim: LoginClaim) {
         let of_key = self.book.of_key(claim.credential);
         claim.account = of_key.map(|(id, account)| (id, account.version));
         let payload = claim.hello.admission.clone();
         if self.config.accounts == AccountPolicy::Off || payload.is_empty() {
             return self.unproven(now, id, claim);
         }
-        let Some(connection) = self.connections.get_mut(&id) else { return };
         hit(Mark::AccountAsked);
-        connection.phase = Phase::Proving(Box::new(claim));
-        self.alarms.set(now, self.config.account_limit, Alarm::Admission(id));
-        self.push(HubOutput::CheckAccount { connection: id, payload });
+        let ask = self.ask(id, |ask| Handshake::Proving(ask, Box::new(claim)));
+        self.alarms.set(now, self.config.account_limit, Alarm::Admission(id, ask));
+        self.push(HubOutput::CheckAccount { connection: id, ask, payload });
     }
 
     /// A login without a password or a token: by a key of an account, or as a guest.
-    fn unproven(&mut self, now: Time, id: ConnectionId, mut claim: Claim) {
+    fn unproven(&mut self, now: Time, id: ConnectionId, mut claim: LoginClaim) {
         let is_required = self.config.accounts == AccountPolicy::Required;
         match claim.account.and_then(|(account, _)| self.book.get(account)) {
             Some(account) => {
@@ -129,17 +128,18 @@ impl Hub {
         self.ask_admission(now, id, claim);
     }
 
-    pub(crate) fn account_proof(&mut self, now: Time, id: ConnectionId, proof: AccountProof) {
-        let Some(connection) = self.connections.get_mut(&id) else { return };
-        let phase = std::mem::replace(&mut connection.phase, Phase::AwaitingHello);
-        let Phase::Proving(mut claim) = phase else {
-            connection.phase = phase;
-            return hit(Mark::StaleIgnored);
-        };
+    pub(crate) fn account_proof(
+        &mut self,
+        now: Time,
+        id: ConnectionId,
+        ask: AskId,
+        proof: AccountProof,
+    ) {
+        let Some(mut claim) = self.take_answered(id, |state| state.proving(ask)) else { return };
         let (account, change, payload) = match proof {
             AccountProof::None => {
                 hit(Mark::AccountNotMeant);
-                return self.unproven(now, id, *claim);
+                return self.unproven(now, id, claim);
             }
             AccountProof::Wrong => return self.wrong_credential(id),
             AccountProof::Unreadable(why) => {
@@ -174,7 +174,7 @@ impl Hub {
             }
         };
         claim.payload = Some(payload);
-        self.proven(now, id, *claim, account, change);
+        self.proven(now, id, claim, account, change);
     }
 
     /// A login has proven an account, and makes this change of it: what does the game say?
@@ -182,7 +182,7 @@ impl Hub {
         &mut self,
         now: Time,
         id: ConnectionId,
-        mut claim: Claim,
+        mut claim: LoginClaim,
         account: AccountId,
         change: Change,
     ) {
@@ -204,19 +204,14 @@ impl Hub {
 
     /// The account that a first login was to make was made by another one meanwhile: it is used, and the
     /// game is asked about its player.
-    fn made_meanwhile(&mut self, now: Time, id: ConnectionId) {
-        let Some(connection) = self.connections.get_mut(&id) else { return };
-        let phase = std::mem::replace(&mut connection.phase, Phase::AwaitingHello);
-        let Phase::Verifying(claim) = phase else {
-            connection.phase = phase;
-            return hit(Mark::StaleIgnored);
-        };
+    fn made_meanwhile(&mut self, now: Time, id: ConnectionId, ask: AskId) {
+        let Some(claim) = self.take_answered(id, |state| state.preparing(ask)) else { return };
         let known =
             claim.account.and_then(|(id, _)| self.book.get(id).map(|known| (id, known.version)));
         let Some((account, version)) = known else { return self.wrong_credential(id) };
         hit(Mark::AccountMadeMeanwhile);
         let link = claim.link.map(|link| (claim.credential, link));
-        self.proven(now, id, *claim, account, Change::Use { version, link });
+        self.proven(now, id, claim, account, Change::Use { version, link });
     }
 
     /// An account that begins with its first login.
@@ -295,19 +290,18 @@ impl Hub {
     }
 
     /// The login needs a change of its account: it goes on once that is committed.
-    pub(crate) fn settle_account(&mut self, now: Time, id: ConnectionId, mut claim: Claim) {
+    pub(crate) fn settle_account(&mut self, now: Time, id: ConnectionId, mut claim: LoginClaim) {
         let change = claim.account.zip(claim.change.take());
         let Some(((account, _), change)) = change else {
             return self.decide_claim(now, id, claim);
         };
-        let Some(connection) = self.connections.get_mut(&id) else { return };
         hit(Mark::AccountSettling);
-        connection.phase = Phase::Verifying(Box::new(claim));
-        self.change_account(now, account, change, AfterAccount::Login(id));
+        let ask = self.ask(id, |ask| Handshake::Preparing(ask, Box::new(claim)));
+        self.change_account(now, account, change, AfterAccount::Login(id, ask));
     }
 
     /// Why this claim is not let in, if it is not.
-    pub(crate) fn barred(&self, now: Time, claim: &Claim) -> Option<(CloseCode, String)> {
+    pub(crate) fn barred(&self, now: Time, claim: &LoginClaim) -> Option<(CloseCode, String)> {
         for player in self.players_of(claim) {
             if self.is_banned(now, player) {
                 return Some((CloseCode::Banned, self.ban_text(player)));
@@ -340,7 +334,7 @@ impl Hub {
 
     /// Whether sessions of this identity are taken here. Logins were asked this at their hello; the
     /// session of a resume may have begun under other settings.
-    fn is_taken(&self, claim: &Claim, has_account: bool) -> bool {
+    fn is_taken(&self, claim: &LoginClaim, has_account: bool) -> bool {
         let is_on = match claim.identity {
             Identity::Server => return true,
             Identity::Key => self.config.keys,
@@ -353,7 +347,7 @@ impl Hub {
     }
 
     /// The account that a login proved; for all others, the one whose player it is.
-    fn account_of_claim(&self, claim: &Claim) -> Option<&Account> {
+    fn account_of_claim(&self, claim: &LoginClaim) -> Option<&Account> {
         match claim.account {
             Some((id, _)) => self.book.get(id),
             None => self.book.of_player(claim.player).map(|(_, account)| account),
@@ -369,7 +363,7 @@ impl Hub {
 
     /// The players of whom none may be banned if this claim is to be let in. The player of an account is
     /// not let in as the guest that it could bring.
-    pub(crate) fn players_of(&self, claim: &Claim) -> impl Iterator<Item = PlayerId> + use<> {
+    pub(crate) fn players_of(&self, claim: &LoginClaim) -> impl Iterator<Item = PlayerId> + use<> {
         let of_account = self.account_of_claim(claim).map(|account| account.player);
         [claim.player, claim.credential].into_iter().chain(of_account)
     }
@@ -407,10 +401,14 @@ impl Hub {
             Step::Commit(batch) => self.push(HubOutput::Commit(batch)),
             Step::Done(id, then) => self.account_changed(now, id, then),
             Step::Refused(refusal, then) => match then {
-                AfterAccount::Login(connection) if refusal == Refusal::Exists => {
-                    self.made_meanwhile(now, connection);
+                AfterAccount::Login(connection, ask) if refusal == Refusal::Exists => {
+                    self.made_meanwhile(now, connection, ask);
                 }
-                AfterAccount::Login(connection) => self.refuse_account(connection, refusal),
+                AfterAccount::Login(connection, ask) => {
+                    if self.take_answered(connection, |state| state.preparing(ask)).is_some() {
+                        self.refuse_account(connection, refusal);
+                    }
+                }
                 AfterAccount::Answer(ticket)
                 | AfterAccount::End(ticket, _)
                 | AfterAccount::Role(ticket)
@@ -424,7 +422,7 @@ impl Hub {
     fn account_changed(&mut self, now: Time, id: AccountId, then: AfterAccount) {
         let player = self.book.get(id).map(|account| account.player);
         match then {
-            AfterAccount::Login(connection) => self.decide(now, connection),
+            AfterAccount::Login(connection, ask) => self.decide(now, connection, ask),
             AfterAccount::Answer(ticket) => self.done(ticket),
             AfterAccount::End(ticket, cause) => {
                 hit(match cause {

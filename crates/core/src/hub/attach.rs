@@ -7,9 +7,11 @@ use rejoin_wire::v1::{CloseCode, Hello, Resume, Rung, RungReason, Welcome, hello
 use super::Hub;
 use super::commit::After;
 use super::config::Duplicates;
-use super::connection::{self, Claim, PendingAttach, Phase, ResumePoint};
 use super::ration::Spent;
 use super::{HubOutput, Warning};
+use crate::connection::{
+    Attachment, Connection, ConnectionPhase, LoginClaim, PendingAttach, ResumePoint,
+};
 use crate::event::{EndCause, Event, Offence, Step};
 use crate::exchange::{Attach, Hold, Link, ResumeFrom, ToZone};
 use crate::gate::Gate;
@@ -28,7 +30,7 @@ use crate::timeline::{Timeline, What};
 
 impl Hub {
     /// A hello has proven who it is from: what does it get?
-    pub(crate) fn decide_claim(&mut self, now: Time, id: ConnectionId, claim: Claim) {
+    pub(crate) fn decide_claim(&mut self, now: Time, id: ConnectionId, claim: LoginClaim) {
         // A ban counts once it is committed: before that nobody is let in or refused because of it.
         let players = self.players_of(&claim);
         if let Some(player) = players.into_iter().find(|player| self.is_ban_coming(*player)) {
@@ -65,7 +67,7 @@ impl Hub {
         }
     }
 
-    fn decide_resume(&mut self, now: Time, id: ConnectionId, claim: Claim, resume: &Resume) {
+    fn decide_resume(&mut self, now: Time, id: ConnectionId, claim: LoginClaim, resume: &Resume) {
         let session_id = SessionId(resume.session);
         // Looked up again: a signature may have been verified since.
         let presented = self.presented(resume);
@@ -128,7 +130,13 @@ impl Hub {
     }
 
     /// Refused and counted; the live connection is not disturbed.
-    fn retired_token(&mut self, now: Time, id: ConnectionId, session_id: SessionId, claim: &Claim) {
+    fn retired_token(
+        &mut self,
+        now: Time,
+        id: ConnectionId,
+        session_id: SessionId,
+        claim: &LoginClaim,
+    ) {
         hit(Mark::TokenRetired);
         self.counts.retired_tokens_total += 1;
         let at = self.wall(now);
@@ -147,13 +155,11 @@ impl Hub {
         let (step, connection) = (Step::Sever, Some(id));
         let event = Event::GuardStep { step, connection, session, what };
         self.after(session_id, After::Output(HubOutput::Event(event)));
-        if let Some(connection) = self.connections.get_mut(&id) {
-            connection.phase = Phase::Fenced;
-        }
+        self.set_over(id, ConnectionPhase::Fenced);
         self.after(session_id, After::Refuse(id, CloseCode::TokenRetired, "this token is retired"));
     }
 
-    fn decide_login(&mut self, now: Time, id: ConnectionId, claim: Claim, fresh: bool) {
+    fn decide_login(&mut self, now: Time, id: ConnectionId, claim: LoginClaim, fresh: bool) {
         let theirs: Vec<(SessionId, bool)> = self
             .sessions_of(claim.player)
             .into_iter()
@@ -210,7 +216,7 @@ impl Hub {
         &mut self,
         now: Time,
         id: ConnectionId,
-        claim: Claim,
+        claim: LoginClaim,
         reason: RungReason,
         spent: Spent,
     ) {
@@ -313,7 +319,7 @@ impl Hub {
         now: Time,
         id: ConnectionId,
         session_id: SessionId,
-        claim: &Claim,
+        claim: &LoginClaim,
         found: bool,
     ) -> (Link, Welcome) {
         self.take_over(now, session_id);
@@ -351,10 +357,9 @@ impl Hub {
         }
         let link = Link { connection: id, epoch };
         if let Some(connection) = self.connections.get_mut(&id) {
-            connection.phase = Phase::Opening { session: session_id, epoch };
-            connection.unconfirmed = number;
-            connection.messages = connection.messages.max(spent.messages);
-            connection.bytes = connection.bytes.max(spent.bytes);
+            let attached = Attachment::new(session_id, epoch, number);
+            connection.phase = ConnectionPhase::Attached(Box::new(attached));
+            connection.budget.inherit(spent);
         }
         self.touch(session_id);
         self.start_beating(now, id);
@@ -384,7 +389,7 @@ impl Hub {
     fn draft_welcome(
         &self,
         session_id: SessionId,
-        claim: &Claim,
+        claim: &LoginClaim,
         token: Option<Secret>,
         hold_ms: u32,
         found: bool,
@@ -414,17 +419,18 @@ impl Hub {
         now: Time,
         id: ConnectionId,
         session: SessionId,
-        claim: Claim,
+        claim: LoginClaim,
         point: ResumePoint,
         found: bool,
     ) {
         let (link, welcome) = self.take_connection(now, id, session, &claim, found);
-        if let Some(connection) = self.connections.get_mut(&id) {
+        let known = self.connections.get_mut(&id);
+        if let Some(attached) = known.and_then(Connection::attached_mut) {
             if let Some(known) = self.sessions.get_mut(&session).filter(|_| !found) {
                 let through = point.oldest_unacked.saturating_sub(1);
-                known.lost_told = connection.unconfirmed.map(|token| (token, through));
+                known.lost_told = attached.unconfirmed.map(|token| (token, through));
             }
-            connection.attach = Some(Box::new(PendingAttach { point, welcome, found }));
+            attached.pending = Some(Box::new(PendingAttach { point, welcome, found }));
         }
         self.after(session, After::Attach(link.epoch));
     }
@@ -439,19 +445,12 @@ impl Hub {
         session.spent = spent;
         session.downstream.detach();
         self.counts.takeovers_total += 1;
-        if let Some(connection) = self.connections.get_mut(&old) {
-            hit(match connection.phase {
-                Phase::Opening { .. } => Mark::TakenOverAttaching,
-                _ => Mark::TakenOver,
-            });
-            if !is_armed(Bug::ResumeNotFenced) {
-                connection.phase = Phase::Fenced;
-            }
-            connection.attach = None;
-            connection.waiting = Vec::new();
-            connection.bounced = Vec::new();
+        let attached = self.connections.get(&old).and_then(Connection::attached);
+        let is_live = attached.is_some_and(|attached| attached.is_live);
+        hit(if is_live { Mark::TakenOver } else { Mark::TakenOverAttaching });
+        if !is_armed(Bug::ResumeNotFenced) {
+            self.set_over(old, ConnectionPhase::Fenced);
         }
-        self.change_gate(old, |gate| *gate = connection::Gate::default());
         self.after(session_id, After::Close(old, CloseCode::TakenOver, String::new()));
         let event = Event::TakenOver { session: session_id, old };
         self.after(session_id, After::Output(HubOutput::Event(event)));
@@ -462,7 +461,8 @@ impl Hub {
         let Some(link) = self.link_of(id).filter(|link| link.epoch == epoch) else {
             return hit(Mark::StaleIgnored);
         };
-        let pending = self.connections.get(&link.connection).and_then(|known| known.attach.clone());
+        let known = self.connections.get(&link.connection);
+        let pending = known.and_then(|known| known.attached()?.pending.clone());
         let Some(pending) = pending else { return };
         let Some(session) = self.sessions.get(&id) else { return };
         let zone = match &session.place {
@@ -482,8 +482,9 @@ impl Hub {
         let oldest_unacked = pending.oldest_unacked();
         let mut welcome = pending.welcome;
         welcome.leg = leg;
-        if let Some(connection) = self.connections.get_mut(&link.connection) {
-            connection.phase = Phase::Live { session: id, epoch };
+        let known = self.connections.get_mut(&link.connection);
+        if let Some(attached) = known.and_then(Connection::attached_mut) {
+            attached.is_live = true;
         }
         let attach = Attach {
             session: id,
@@ -508,8 +509,9 @@ impl Hub {
         replayed: u64,
     ) {
         let Some(link) = self.link_of(id).filter(|link| link.epoch == epoch) else { return };
-        if let Some(connection) = self.connections.get_mut(&link.connection) {
-            connection.attach = None;
+        let known = self.connections.get_mut(&link.connection);
+        if let Some(attached) = known.and_then(Connection::attached_mut) {
+            attached.pending = None;
         }
         self.start_idleness(link.connection, id);
         self.returned(now, id, reason, replayed);

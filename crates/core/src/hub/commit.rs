@@ -9,7 +9,6 @@ use prost::Message;
 use rejoin_wire::SharedFrame;
 use rejoin_wire::v1::{Applied, CloseCode, server_frame};
 
-use super::connection::Phase;
 use super::lobby::shared;
 use super::player_gate::PlayerCommits;
 use super::{Hub, HubOutput};
@@ -300,9 +299,10 @@ impl Hub {
                 if self.link_of(session) != Some(link) {
                     return;
                 }
-                if let Some(known) = self.connections.get_mut(&link.connection) {
-                    known.phase = Phase::Live { session, epoch: link.epoch };
-                    known.attach = None;
+                let known = self.connections.get_mut(&link.connection);
+                if let Some(attached) = known.and_then(|known| known.attached_mut()) {
+                    attached.is_live = true;
+                    attached.pending = None;
                 }
                 self.start_idleness(link.connection, session);
                 for frame in frames {

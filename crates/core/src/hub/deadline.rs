@@ -8,9 +8,9 @@ use std::time::Duration;
 use rejoin_wire::v1::{CloseCode, Notice, NoticeCode, Ping, server_frame};
 
 use super::Hub;
-use super::connection::{Connection, Due, Phase};
 use super::zones::ZoneInfo;
 use crate::clock::ServiceClock;
+use crate::connection::{AskId, Connection, Due, Stage};
 use crate::event::{EndCause, Event};
 use crate::exchange::Hold;
 use crate::id::{ConnectionId, Leg, SessionEpoch, SessionId, ZoneId};
@@ -24,7 +24,8 @@ use crate::time::{Time, WallTime};
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Alarm {
     Handshake(ConnectionId),
-    Admission(ConnectionId),
+    /// The answer to a question of its handshake.
+    Admission(ConnectionId, AskId),
     Beat(ConnectionId),
     Silence(ConnectionId),
     /// It was over its budget so long ago.
@@ -164,7 +165,7 @@ impl Hub {
         while let Some(alarm) = self.alarms.take() {
             match alarm {
                 Alarm::Handshake(connection) => self.handshake_due(now, connection),
-                Alarm::Admission(connection) => self.admission_due(now, connection),
+                Alarm::Admission(connection, ask) => self.admission_due(connection, ask),
                 Alarm::Beat(connection) => self.beat(now, connection),
                 Alarm::Silence(connection) => self.silence_due(now, connection),
                 Alarm::Above(connection) => self.above_due(now, connection),
@@ -226,7 +227,7 @@ impl Hub {
     }
 
     fn handshake_due(&mut self, now: Time, connection: ConnectionId) {
-        let waiting = |known: &Connection| matches!(known.phase, Phase::AwaitingHello);
+        let waiting = |known: &Connection| known.stage() == Stage::AwaitingHello;
         if self.connections.get(&connection).is_some_and(waiting) {
             hit(Mark::HandshakeTimeout);
             self.drop_connection(now, connection, CloseCode::HandshakeTimeout, "no hello in time");
@@ -249,12 +250,11 @@ impl Hub {
     fn beat(&mut self, now: Time, connection: ConnectionId) {
         let nonce = u64::from_le_bytes(self.chance.bytes());
         let Some(known) = self.connections.get_mut(&connection) else { return };
-        if known.session().is_none() {
-            return;
-        }
+        let is_welcomed = known.is_welcomed();
+        let Some(attached) = known.attached_mut() else { return };
         // Nothing comes before the Welcome, which a zone may still have to say.
-        if known.is_welcomed() {
-            known.ping = Some((nonce, now));
+        if is_welcomed {
+            attached.ping = Some((nonce, now));
             self.send(connection, server_frame::Frame::Ping(Ping { nonce }));
         }
         let beat = self.alarms.set(now, self.config.heartbeat, Alarm::Beat(connection));
@@ -265,7 +265,7 @@ impl Hub {
 
     fn silence_due(&mut self, now: Time, connection: ConnectionId) {
         let Some(known) = self.connections.get(&connection) else { return };
-        if matches!(known.phase, Phase::Fenced | Phase::Closing) {
+        if known.is_over() {
             return;
         }
         let quiet = now.since(known.heard_at);

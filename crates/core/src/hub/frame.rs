@@ -10,10 +10,10 @@ use rejoin_wire::v1::{
 };
 
 use super::commit::takes_no_frames;
-use super::connection::{Connection, FrameKind, Phase, Speaker, Stage, Verdict, table};
 use super::deadline::Alarm;
 use super::{Hub, HubOutput};
-use crate::event::{Event, Offence, Step};
+use crate::connection::{Attachment, Connection, FrameKind, Speaker, Stage, Verdict, Watch, table};
+use crate::event::Event;
 use crate::exchange::ToZone;
 use crate::guard::Origin;
 use crate::id::{ConnectionId, Leg, SessionEpoch, SessionId};
@@ -54,8 +54,9 @@ impl Hub {
     pub(crate) fn closed(&mut self, now: Time, id: ConnectionId, code: Option<CloseCode>) {
         let Some(connection) = self.connections.remove(&id) else { return };
         self.alarms.forget(id, &connection.due);
-        self.forget_settling(id, &connection.gate.settling);
-        if let Some((session, epoch)) = connection.session() {
+        if let Some(Attachment { session, epoch, gate, .. }) = connection.attached() {
+            let (session, epoch) = (*session, *epoch);
+            self.forget_settling(id, &gate.settling);
             self.keep_spent(session, &connection);
             let code = code.unwrap_or(CloseCode::Unspecified);
             self.dropped(now, session, epoch, id, code);
@@ -115,50 +116,23 @@ impl Hub {
 
     /// Charges the budget, and delays reading when it is overdrawn.
     pub(crate) fn charge(&mut self, now: Time, id: ConnectionId, kind: FrameKind, bytes: usize) {
-        let (messages, rate_bytes) = (self.config.messages, self.config.bytes);
-        let lead = self.config.guard.sever_after;
-        let real = self.real_time();
+        let (real, limits) = (self.real_time(), self.send_limits());
+        let lead = limits.sever_after;
         let Some(connection) = self.connections.get_mut(&id) else { return };
-        let (count, bytes) = kind.cost(bytes);
-        let over_messages = connection.messages.spend(real, count, messages);
-        let over_bytes = connection.bytes.spend(real, bytes, rate_bytes);
-        let over = over_messages.max(over_bytes);
-        let spent = (
-            connection.messages.quarters(real, messages),
-            connection.bytes.quarters(real, rate_bytes),
-        );
-        let what = if (over_bytes, spent.1) > (over_messages, spent.0) {
-            Offence::Bytes
-        } else {
-            Offence::Messages
-        };
-        let step = match (over, spent.0.max(spent.1)) {
-            (Some(_), _) => Some(Step::Throttle),
-            (None, 2..) => connection.guard.max(Some(Step::Warn)),
-            (None, 1) => connection.guard,
-            (None, _) => None,
-        };
-        // A sender that presses is at the edge whenever it is read again; this one has paused.
-        if over.is_none() && spent.0.max(spent.1) <= 2 && connection.above.take().is_some() {
-            self.alarms.cancel(connection.due.above, Alarm::Above(id));
+        let charged = connection.budget.charge(real, kind.cost(bytes), limits);
+        match charged.watch {
+            Watch::Begin => connection.due.above = self.alarms.set(now, lead, Alarm::Above(id)),
+            Watch::End => self.alarms.cancel(connection.due.above, Alarm::Above(id)),
+            Watch::Unchanged => {}
         }
-        if over.is_some() && connection.above.is_none() && !lead.is_zero() {
-            connection.above = Some(Duration::ZERO);
-            connection.due.above = self.alarms.set(now, lead, Alarm::Above(id));
-        }
-        let (portion_messages, portion_bytes) = connection.portion;
-        connection.portion = (portion_messages + count, portion_bytes.saturating_add(bytes));
-        let before = std::mem::replace(&mut connection.guard, step);
-        let was_told = connection.is_told.0 && step.is_some();
-        connection.is_told.0 = was_told || over.is_some();
         let session = connection.session().map(|(session, _)| session);
-        if let Some(over) = over {
-            self.throttle(id, (over, over.saturating_sub(lead)), !was_told);
+        if let Some(over) = charged.over {
+            self.throttle(id, (over, over.saturating_sub(lead)), charged.is_first);
         }
         self.charge_address(id);
-        if let Some(step) = step.filter(|_| step > before) {
-            let event = Event::GuardStep { step, connection: Some(id), session, what };
-            self.push(HubOutput::Event(event));
+        if let Some(step) = charged.step {
+            let (connection, what) = (Some(id), charged.what);
+            self.push(HubOutput::Event(Event::GuardStep { step, connection, session, what }));
         }
     }
 
@@ -184,9 +158,10 @@ impl Hub {
 
     /// The first frame after a Welcome says that its token is stored.
     fn confirm_token(&mut self, now: Time, id: ConnectionId) {
-        let Some(connection) = self.connections.get_mut(&id) else { return };
-        let Phase::Live { session: id, .. } = connection.phase else { return };
-        let Some(token) = connection.unconfirmed.take() else { return };
+        let known = self.connections.get_mut(&id).and_then(Connection::attached_mut);
+        let Some(attached) = known.filter(|attached| attached.is_live) else { return };
+        let Some(token) = attached.unconfirmed.take() else { return };
+        let id = attached.session;
         if let Some(session) = self.sessions.get_mut(&id)
             && session.confirm(token)
         {
@@ -197,21 +172,20 @@ impl Hub {
     }
 
     fn pong(&mut self, now: Time, id: ConnectionId, nonce: u64) {
-        let Some(connection) = self.connections.get_mut(&id) else { return };
-        let Some((_, sent)) = connection.ping.take_if(|(expected, _)| *expected == nonce) else {
+        let known = self.connections.get_mut(&id).and_then(Connection::attached_mut);
+        let Some(attached) = known else { return };
+        let Some((_, sent)) = attached.ping.take_if(|(expected, _)| *expected == nonce) else {
             return;
         };
-        let Some((session, _)) = connection.session() else { return };
-        if let Some(session) = self.sessions.get_mut(&session) {
+        if let Some(session) = self.sessions.get_mut(&attached.session) {
             session.latency.measure(now.since(sent));
         }
     }
 
     pub(crate) fn speaker(&self, id: ConnectionId) -> Option<Speaker> {
-        match self.connections.get(&id)?.phase {
-            Phase::Live { session, epoch } => Some(Speaker { connection: id, session, epoch }),
-            _ => None,
-        }
+        let attached = self.connections.get(&id)?.attached()?;
+        let speaker = Speaker { connection: id, session: attached.session, epoch: attached.epoch };
+        attached.is_live.then_some(speaker)
     }
 
     fn up(&mut self, now: Time, id: ConnectionId, up: Up) {
@@ -225,14 +199,15 @@ impl Hub {
             is_within = !must_wait || session.window.has_room(up.seq, 0, window);
         }
         let limit = self.config.window_frames as usize;
-        let Some(connection) = self.connections.get_mut(&id) else { return };
+        let known = self.connections.get_mut(&id).and_then(Connection::attached_mut);
+        let Some(attached) = known else { return };
         // What came before and waits goes first.
-        if must_wait || !connection.gate.is_open() || !connection.waiting.is_empty() {
+        if must_wait || !attached.gate.is_open() || !attached.waiting.is_empty() {
             hit(Mark::Waited);
-            if !is_within || connection.waiting.len() + connection.bounced.len() >= limit {
+            if !is_within || attached.waiting.len() + attached.bounced.len() >= limit {
                 return self.violation(now, id, CloseCode::Flooded, "more than the window");
             }
-            return connection.waiting.push(up);
+            return attached.waiting.push(up);
         }
         self.route(now, speaker, up);
     }
@@ -328,8 +303,9 @@ impl Hub {
         };
         hit(Mark::Bounced);
         let limit = self.config.window_frames as usize;
-        let Some(connection) = self.connections.get_mut(&link.connection) else { return };
-        if connection.bounced.len() >= limit {
+        let known = self.connections.get_mut(&link.connection).and_then(Connection::attached_mut);
+        let Some(attached) = known else { return };
+        if attached.bounced.len() >= limit {
             return self.violation(
                 now,
                 link.connection,
@@ -337,28 +313,27 @@ impl Hub {
                 "more than the window",
             );
         }
-        connection.bounced.push(up);
+        attached.bounced.push(up);
     }
 
     /// If the session's place is settled, what waited goes there, what came back first.
     pub(crate) fn open_gate(&mut self, now: Time, session: SessionId) {
         let Some(link) = self.link_of(session) else { return };
-        let Some(connection) = self.connections.get_mut(&link.connection) else { return };
-        if !connection.gate.is_open() {
-            return;
-        }
-        let mut waiting = std::mem::take(&mut connection.bounced);
-        waiting.append(&mut connection.waiting);
+        let known = self.connections.get_mut(&link.connection).and_then(Connection::attached_mut);
+        let Some(attached) = known.filter(|attached| attached.gate.is_open()) else { return };
+        let mut waiting = std::mem::take(&mut attached.bounced);
+        waiting.append(&mut attached.waiting);
         let mut waiting = waiting.into_iter();
         while let Some(speaker) = self.speaker(link.connection) {
             let known = self.sessions.get(&session);
             let window = self.config.window_frames;
             let must_wait = known.is_some_and(|known| takes_no_frames(known, window));
-            if let Some(connection) = self.connections.get_mut(&link.connection)
-                && (must_wait || !connection.gate.is_open())
+            let known = self.connections.get_mut(&link.connection);
+            if let Some(attached) = known.and_then(Connection::attached_mut)
+                && (must_wait || !attached.gate.is_open())
             {
                 // A join among them closed it again, or too much waits for the store.
-                connection.waiting = waiting.collect();
+                attached.waiting = waiting.collect();
                 return;
             }
             match waiting.next() {

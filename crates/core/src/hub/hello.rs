@@ -7,9 +7,9 @@ use rejoin_wire::v1::{
 };
 
 use super::config::{AccountPolicy, Admission};
-use super::connection::{Claim, Phase};
 use super::deadline::Alarm;
 use super::{Hub, HubOutput};
+use crate::connection::{AskId, ConnectionPhase, Handshake, LoginClaim, Signing};
 use crate::id::{ConnectionId, PlayerId, SessionId};
 use crate::mark::{Mark, hit};
 use crate::secret::Secret;
@@ -25,6 +25,9 @@ const OLDEST_UNACKED_MAX: u64 = 1 << 62;
 
 impl Hub {
     pub(crate) fn hello(&mut self, now: Time, id: ConnectionId, hello: Hello) {
+        let known = self.connections.get_mut(&id);
+        // The table takes a hello only from a connection that was challenged.
+        let Some(nonce) = known.and_then(|known| known.take_challenge()) else { return };
         if self.going_down {
             return self.refuse_going_down(id);
         }
@@ -48,20 +51,20 @@ impl Hub {
             return;
         }
         match hello.purpose.clone() {
-            Some(hello::Purpose::Login(login)) => self.login(now, id, hello, login),
-            Some(hello::Purpose::Resume(resume)) => self.resume(now, id, hello, resume),
+            Some(hello::Purpose::Login(login)) => self.login(now, id, nonce, hello, login),
+            Some(hello::Purpose::Resume(resume)) => self.resume(now, id, nonce, hello, resume),
             None => self.violation(now, id, CloseCode::Malformed, "a hello without a purpose"),
         }
     }
 
-    fn login(&mut self, now: Time, id: ConnectionId, hello: Hello, login: Login) {
+    fn login(&mut self, now: Time, id: ConnectionId, nonce: [u8; 32], hello: Hello, login: Login) {
         match login.identity {
             Some(login::Identity::Secret(secret)) if self.is_damaged_guest(&secret) => {
                 self.refuse_damaged(id);
             }
             Some(login::Identity::Key(proof)) if self.config.keys => {
-                let proof_of = (Purpose::Login, 0, 0, login.fresh, false);
-                self.verify(id, hello, &proof, proof_of);
+                let signed = Signed { fresh: login.fresh, ..Signed::login(&nonce) };
+                self.verify(id, hello, &proof, signed);
             }
             Some(login::Identity::Secret(secret)) if self.config.secrets => {
                 let secret = Secret::from_slice(&secret);
@@ -71,7 +74,7 @@ impl Hub {
                         if !self.guest_seen(now, player, Some(secret.hash())) {
                             return self.refuse_guest(id);
                         }
-                        let claim = claimed(hello, player, Identity::Secret);
+                        let claim = LoginClaim::unsigned(hello, player, Identity::Secret);
                         self.identified(now, id, claim);
                     }
                     None => {
@@ -87,7 +90,7 @@ impl Hub {
                 }
                 let secret = self.mint_secret();
                 let player = PlayerId::of_secret(secret.reveal());
-                let mut claim = claimed(hello, player, Identity::Secret);
+                let mut claim = LoginClaim::unsigned(hello, player, Identity::Secret);
                 claim.minted = Some(secret);
                 self.identified(now, id, claim);
             }
@@ -98,7 +101,8 @@ impl Hub {
                         && !hello.admission.is_empty()) =>
             {
                 let player = PlayerId(self.chance.bytes());
-                self.identified(now, id, claimed(hello, player, Identity::Anonymous));
+                let claim = LoginClaim::unsigned(hello, player, Identity::Anonymous);
+                self.identified(now, id, claim);
             }
             Some(_) => {
                 hit(Mark::IdentityOff);
@@ -108,7 +112,14 @@ impl Hub {
         }
     }
 
-    fn resume(&mut self, now: Time, id: ConnectionId, hello: Hello, resume: Resume) {
+    fn resume(
+        &mut self,
+        now: Time,
+        id: ConnectionId,
+        nonce: [u8; 32],
+        hello: Hello,
+        resume: Resume,
+    ) {
         if resume.oldest_unacked > OLDEST_UNACKED_MAX {
             let oldest = resume.oldest_unacked;
             let text = format!("oldest_unacked is {oldest}, at most {OLDEST_UNACKED_MAX} may be");
@@ -120,12 +131,13 @@ impl Hub {
         let (player, credential) = (session.player, session.credential);
         match (session.identity, &resume.key) {
             (Identity::Key, Some(proof)) if PlayerId::of_key(&proof.public_key) == credential => {
-                let of = (Purpose::Resume, resume.session, resume.epoch, false, resume.cold);
-                self.verify(id, hello, proof, of);
+                let signed = Signed::resume(&nonce, &resume);
+                self.verify(id, hello, proof, signed);
             }
             (Identity::Key, _) => self.unknown_or_wrong(id),
             (identity, _) => {
-                let claim = Claim { credential, ..claimed(hello, player, identity) };
+                let claim = LoginClaim::unsigned(hello, player, identity);
+                let claim = LoginClaim { credential, ..claim };
                 self.decide_claim(now, id, claim);
             }
         }
@@ -151,14 +163,8 @@ impl Hub {
         self.refuse(id, CloseCode::Credential, text);
     }
 
-    fn verify(
-        &mut self,
-        id: ConnectionId,
-        hello: Hello,
-        proof: &KeyProof,
-        (purpose, session, epoch, fresh, cold): (Purpose, u64, u64, bool, bool),
-    ) {
-        let Some(connection) = self.connections.get_mut(&id) else { return };
+    fn verify(&mut self, id: ConnectionId, hello: Hello, proof: &KeyProof, signed: Signed<'_>) {
+        let Signed { purpose, nonce, session, epoch, fresh, cold } = signed;
         let keys = (
             <[u8; 32]>::try_from(&proof.public_key[..]),
             <[u8; 64]>::try_from(&proof.signature[..]),
@@ -171,7 +177,7 @@ impl Hub {
             purpose,
             version: hello.version,
             server_name: &hello.server_name,
-            nonce: &connection.nonce,
+            nonce,
             session,
             epoch,
             capabilities: &hello.capabilities,
@@ -180,65 +186,82 @@ impl Hub {
             cold,
             admission: &hello.admission,
         });
-        let mut claim = claimed(hello, PlayerId::of_key(&public_key), Identity::Key);
-        claim.signed = true;
-        connection.phase = Phase::Verifying(Box::new(claim));
-        self.push(HubOutput::Verify { connection: id, public_key, text, signature });
+        let signing = Signing::new(hello, PlayerId::of_key(&public_key));
+        let ask = self.ask(id, |ask| Handshake::Signing(ask, Box::new(signing)));
+        self.push(HubOutput::Verify { connection: id, ask, public_key, text, signature });
     }
 
-    pub(crate) fn verified(&mut self, now: Time, id: ConnectionId, good: bool) {
-        let Some(connection) = self.connections.get_mut(&id) else { return };
-        let phase = std::mem::replace(&mut connection.phase, Phase::AwaitingHello);
-        let Phase::Verifying(claim) = phase else {
-            connection.phase = phase;
-            return hit(Mark::StaleIgnored);
-        };
+    /// Lets the handshake of a connection wait for the answer to a question, and names the question.
+    pub(crate) fn ask(
+        &mut self,
+        id: ConnectionId,
+        state: impl FnOnce(AskId) -> Handshake,
+    ) -> AskId {
+        self.connections.get_mut(&id).map(|known| known.ask(state)).unwrap_or_default()
+    }
+
+    /// Takes the state of a handshake that an answer is for. Otherwise the connection is gone, or was refused
+    /// meanwhile, and the answer is worth nothing.
+    pub(crate) fn take_answered<T>(
+        &mut self,
+        id: ConnectionId,
+        of: impl FnOnce(Handshake) -> Result<T, Handshake>,
+    ) -> Option<T> {
+        let state = self.connections.get_mut(&id).and_then(|known| known.answered(of));
+        if state.is_none() {
+            hit(Mark::StaleIgnored);
+        }
+        state
+    }
+
+    pub(crate) fn verified(&mut self, now: Time, id: ConnectionId, ask: AskId, good: bool) {
+        let Some(signing) = self.take_answered(id, |state| state.signing(ask)) else { return };
         if !good {
-            let purpose = match claim.hello.purpose {
+            let purpose = match signing.hello().purpose {
                 Some(hello::Purpose::Resume(_)) => Purpose::Resume,
                 Some(hello::Purpose::Login(_)) | None => Purpose::Login,
             };
             return self.wrong_proof(id, purpose, "the signature does not fit");
         }
+        let mut claim = signing.signed();
         match claim.hello.purpose.clone() {
-            Some(hello::Purpose::Login(_)) => self.identified(now, id, *claim),
+            Some(hello::Purpose::Login(_)) => self.identified(now, id, claim),
             Some(hello::Purpose::Resume(resume)) => {
                 // The key may be one of an account, whose session has the account's player.
                 let session = self.sessions.get(&SessionId(resume.session));
-                let mut claim = *claim;
                 if let Some(session) = session.filter(|s| s.credential == claim.credential) {
                     claim.player = session.player;
                 }
                 self.decide_claim(now, id, claim);
             }
-            None => self.decide_claim(now, id, *claim),
+            None => self.decide_claim(now, id, claim),
         }
     }
 
     /// Each login is the game's to refuse; a resume was let in before.
-    pub(crate) fn ask_admission(&mut self, now: Time, id: ConnectionId, claim: Claim) {
+    pub(crate) fn ask_admission(&mut self, now: Time, id: ConnectionId, claim: LoginClaim) {
         let Admission::Ask(deadline) = self.config.admission else {
             return self.known(now, id, claim);
         };
         let payload = claim.payload.clone().unwrap_or_else(|| claim.hello.admission.clone());
         let player = claim.player;
-        let Some(connection) = self.connections.get_mut(&id) else { return };
-        connection.phase = Phase::Admitting(Box::new(claim));
-        self.alarms.set(now, deadline, Alarm::Admission(id));
-        self.push(HubOutput::AskAdmission { connection: id, player, payload });
+        let ask = self.ask(id, |ask| Handshake::Admitting(ask, Box::new(claim)));
+        self.alarms.set(now, deadline, Alarm::Admission(id, ask));
+        self.push(HubOutput::AskAdmission { connection: id, ask, player, payload });
     }
 
-    pub(crate) fn admission(&mut self, now: Time, id: ConnectionId, verdict: Result<(), String>) {
-        let Some(connection) = self.connections.get_mut(&id) else { return };
-        let phase = std::mem::replace(&mut connection.phase, Phase::AwaitingHello);
-        let Phase::Admitting(claim) = phase else {
-            connection.phase = phase;
-            return hit(Mark::StaleIgnored);
-        };
+    pub(crate) fn admission(
+        &mut self,
+        now: Time,
+        id: ConnectionId,
+        ask: AskId,
+        verdict: Result<(), String>,
+    ) {
+        let Some(claim) = self.take_answered(id, |state| state.admitting(ask)) else { return };
         match verdict {
             Ok(()) => {
                 hit(Mark::Admitted);
-                self.known(now, id, *claim);
+                self.known(now, id, claim);
             }
             Err(text) => {
                 hit(Mark::AdmissionRefused);
@@ -247,18 +270,16 @@ impl Hub {
         }
     }
 
-    pub(crate) fn admission_due(&mut self, now: Time, id: ConnectionId) {
-        let _ = now;
-        let waiting = self.connections.get(&id);
-        let is_asked = |phase: &Phase| matches!(phase, Phase::Admitting(_) | Phase::Proving(_));
-        if waiting.is_some_and(|known| is_asked(&known.phase)) {
+    /// The game, or whoever looks at passwords and tokens, has not answered this question in time.
+    pub(crate) fn admission_due(&mut self, id: ConnectionId, ask: AskId) {
+        if self.connections.get(&id).is_some_and(|known| known.is_asking(ask)) {
             hit(Mark::AdmissionTimeout);
             self.refuse(id, CloseCode::AdmissionTimeout, "the game gave no answer");
         }
     }
 
     /// The game agrees. A guest whose secret was just minted is new, and there may be no room.
-    fn known(&mut self, now: Time, id: ConnectionId, claim: Claim) {
+    fn known(&mut self, now: Time, id: ConnectionId, claim: LoginClaim) {
         if claim.minted.is_some() && self.is_full_of_guests() {
             return self.refuse_guest(id);
         }
@@ -272,12 +293,9 @@ impl Hub {
     }
 
     /// What a hello waited for is committed, its account or a ban: it goes on.
-    pub(crate) fn decide(&mut self, now: Time, id: ConnectionId) {
-        let Some(connection) = self.connections.get_mut(&id) else { return };
-        let phase = std::mem::replace(&mut connection.phase, Phase::AwaitingHello);
-        match phase {
-            Phase::Verifying(claim) => self.decide_claim(now, id, *claim),
-            other => connection.phase = other,
+    pub(crate) fn decide(&mut self, now: Time, id: ConnectionId, ask: AskId) {
+        if let Some(claim) = self.take_answered(id, |state| state.preparing(ask)) {
+            self.decide_claim(now, id, claim);
         }
     }
 
@@ -316,8 +334,9 @@ impl Hub {
         text: &str,
         retry_after_ms: u32,
     ) {
-        let Some(connection) = self.connections.get_mut(&id) else { return };
-        connection.phase = Phase::Closing;
+        if !self.set_over(id, ConnectionPhase::Closing) {
+            return;
+        }
         let text = clip(text.to_owned());
         let refusal = Refusal { code: code.into(), text, retry_after_ms, addresses: vec![] };
         self.send(id, server_frame::Frame::Refusal(refusal));
@@ -325,17 +344,23 @@ impl Hub {
     }
 }
 
-fn claimed(hello: Hello, player: PlayerId, identity: Identity) -> Claim {
-    Claim {
-        hello,
-        player,
-        credential: player,
-        identity,
-        minted: None,
-        signed: false,
-        account: None,
-        link: None,
-        change: None,
-        payload: None,
+/// What a signature covers beside the hello itself.
+struct Signed<'a> {
+    purpose: Purpose,
+    nonce: &'a [u8; 32],
+    session: u64,
+    epoch: u64,
+    fresh: bool,
+    cold: bool,
+}
+
+impl<'a> Signed<'a> {
+    fn login(nonce: &'a [u8; 32]) -> Self {
+        Self { purpose: Purpose::Login, nonce, session: 0, epoch: 0, fresh: false, cold: false }
+    }
+
+    fn resume(nonce: &'a [u8; 32], resume: &Resume) -> Self {
+        let Resume { session, epoch, cold, .. } = *resume;
+        Self { purpose: Purpose::Resume, session, epoch, cold, ..Self::login(nonce) }
     }
 }

@@ -13,8 +13,8 @@ use rejoin_wire::v1::{
 use super::Hub;
 use super::attach::resume_from;
 use super::commit::After;
-use super::connection::{PendingAttach, Phase, Speaker};
 use super::table::Opener;
+use crate::connection::{PendingAttach, Speaker};
 use crate::event::EndCause;
 use crate::exchange::{Link, ZoneName};
 use crate::id::{CallId, Leg, SessionId, ZoneId};
@@ -189,9 +189,10 @@ impl Hub {
         link: Link,
         pending: PendingAttach,
     ) {
-        if let Some(connection) = self.connections.get_mut(&link.connection) {
-            connection.attach = None;
-            connection.phase = Phase::Opening { session: id, epoch: link.epoch };
+        let known = self.connections.get_mut(&link.connection);
+        if let Some(attached) = known.and_then(|known| known.attached_mut()) {
+            attached.pending = None;
+            attached.is_live = false;
         }
         let Some(session) = self.sessions.get_mut(&id) else { return };
         let (from, backlog, leg) = resume_from(session, &pending);
@@ -266,7 +267,7 @@ impl Hub {
     pub(crate) fn hearing_link(&self, id: SessionId) -> Option<Link> {
         self.link_of(id).filter(|link| {
             let known = self.connections.get(&link.connection);
-            known.is_some_and(|known| known.attach.is_none())
+            known.is_some_and(|known| !known.is_pending())
         })
     }
 

@@ -6,9 +6,9 @@ use bytes::Bytes;
 use rejoin_wire::v1::{CloseCode, PartCause, RefusalCode};
 
 use super::commit::After;
-use super::connection::{Gate, Phase};
 use super::{Hub, HubOutput};
 use crate::call::Calls;
+use crate::connection::{Connection, ConnectionPhase, FrameGate};
 use crate::event::{EndCause, Event};
 use crate::exchange::{Admit, Departed, ToZone, ZoneName};
 use crate::id::{ConnectionId, GameId, Leg, SeatId, SessionEpoch, SessionId, ZoneId};
@@ -76,7 +76,7 @@ impl Hub {
         }
         let welcomed = session.connection().filter(|connection| {
             let known = self.connections.get(connection);
-            known.is_some_and(super::connection::Connection::is_welcomed)
+            known.is_some_and(Connection::is_welcomed)
         });
         // A connection that is not welcomed yet comes with an Attach of its own, above this epoch.
         let epoch = match welcomed {
@@ -238,7 +238,7 @@ impl Hub {
     /// not open, or had a member that was leaving.
     pub(crate) fn reattach(&mut self, id: SessionId) {
         if let Some(link) = self.link_of(id)
-            && self.connections.get(&link.connection).is_some_and(|c| c.attach.is_some())
+            && self.connections.get(&link.connection).is_some_and(Connection::is_pending)
         {
             self.after(id, After::Attach(link.epoch));
         }
@@ -371,12 +371,7 @@ impl Hub {
         self.ending_of.extend([(player, id), (credential, id)]);
         self.after(id, After::EndCommitted(player, credential));
         if let Some(connection) = connection {
-            if let Some(known) = self.connections.get_mut(&connection) {
-                known.phase = Phase::Fenced;
-                known.attach = None;
-                known.waiting = Vec::new();
-                known.bounced = Vec::new();
-            }
+            self.set_over(connection, ConnectionPhase::Fenced);
             self.after(id, After::Close(connection, cause.close_code(), text));
         }
     }
@@ -412,7 +407,7 @@ impl Hub {
         }
     }
 
-    pub(crate) fn set_gate(&mut self, id: SessionId, change: impl FnOnce(&mut Gate)) {
+    pub(crate) fn set_gate(&mut self, id: SessionId, change: impl FnOnce(&mut FrameGate)) {
         if let Some(link) = self.link_of(id) {
             self.change_gate(link.connection, change);
         }
@@ -420,11 +415,12 @@ impl Hub {
 
     /// Changes the gate of a connection. No other function does: the index of connections by zone
     /// depends on it.
-    pub(crate) fn change_gate(&mut self, id: ConnectionId, change: impl FnOnce(&mut Gate)) {
-        let Some(connection) = self.connections.get_mut(&id) else { return };
-        let before = connection.gate.settling.clone();
-        change(&mut connection.gate);
-        let after = connection.gate.settling.clone();
+    pub(crate) fn change_gate(&mut self, id: ConnectionId, change: impl FnOnce(&mut FrameGate)) {
+        let known = self.connections.get_mut(&id);
+        let Some(attached) = known.and_then(Connection::attached_mut) else { return };
+        let before = attached.gate.settling.clone();
+        change(&mut attached.gate);
+        let after = attached.gate.settling.clone();
         if before != after {
             self.forget_settling(id, &before);
             self.settling.extend(after.into_iter().map(|(zone, _)| (zone, id)));

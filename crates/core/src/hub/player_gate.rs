@@ -5,8 +5,8 @@ use bytes::Bytes;
 use prost::Message;
 use rejoin_wire::v1::CloseCode;
 
-use super::connection::{Claim, Phase};
 use super::{Hub, HubOutput, Player};
+use crate::connection::{AskId, Handshake, LoginClaim};
 use crate::gate::{Gate, Gated};
 use crate::id::{ConnectionId, OwnerEpoch, PlayerId, Revision};
 use crate::scope::{Batch, Change, Opened, ScopeId};
@@ -50,7 +50,7 @@ pub(crate) enum AfterPlayer {
     /// End the player's sessions if it is banned, and answer the command that said so.
     Banned { ticket: u64 },
     /// Decide about the hello of this connection.
-    Decide(ConnectionId),
+    Decide(ConnectionId, AskId),
     /// Nothing is kept of the player any more, or only a ban.
     Forgotten { ticket: Option<u64> },
 }
@@ -126,19 +126,18 @@ impl Hub {
     }
 
     /// Decides about this connection once the ban is committed.
-    pub(crate) fn wait_for_ban(&mut self, player: PlayerId, id: ConnectionId, claim: Claim) {
+    pub(crate) fn wait_for_ban(&mut self, player: PlayerId, id: ConnectionId, claim: LoginClaim) {
         let commits = self.commits.players.get_mut(&player);
         let Some(commits) = commits.filter(|commits| commits.held() < WAITING_MAX) else {
             return self.refuse(id, CloseCode::NotReady, "a ban is being kept; come again");
         };
+        let Some(connection) = self.connections.get_mut(&id) else { return };
+        let ask = connection.ask(|ask| Handshake::Preparing(ask, Box::new(claim)));
         match &mut commits.second_life {
-            Some(effects) => effects.push(AfterPlayer::Decide(id)),
-            None => commits.gate.after(AfterPlayer::Decide(id)),
+            Some(effects) => effects.push(AfterPlayer::Decide(id, ask)),
+            None => commits.gate.after(AfterPlayer::Decide(id, ask)),
         }
         self.commits.stirred_players.insert(player);
-        if let Some(connection) = self.connections.get_mut(&id) {
-            connection.phase = Phase::Verifying(Box::new(claim));
-        }
     }
 
     pub(super) fn player_committed(&mut self, id: PlayerId, revision: Revision) {
@@ -200,7 +199,7 @@ impl Hub {
                 let ended = self.end_all_of(now, id);
                 self.done_after(ticket, &ended);
             }
-            AfterPlayer::Decide(connection) => self.decide(now, connection),
+            AfterPlayer::Decide(connection, ask) => self.decide(now, connection, ask),
             AfterPlayer::Forgotten { ticket } => {
                 self.quarantined.remove(&id);
                 ticket.into_iter().for_each(|ticket| self.end_kept(ticket));

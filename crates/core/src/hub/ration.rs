@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use rejoin_wire::v1::{CloseCode, Hello, Resume, hello};
 
-use super::connection::{Connection, Phase};
 use super::deadline::Alarm;
 use super::{Hub, HubOutput};
 use crate::budget::{Budget, Quota, Rate};
+use crate::connection::{Connection, Pressure, SendLimits};
 use crate::event::{Event, Offence, Step};
 use crate::guard::{Addresses, Rest};
 use crate::id::{ConnectionId, SessionId};
@@ -92,10 +92,6 @@ impl Rations {
     }
 }
 
-/// What a connection sent is charged to its address in portions: looking an address up for every
-/// message would cost more than the message.
-const PORTION_MESSAGES: u32 = 32;
-const PORTION_BYTES: u32 = 16 << 10;
 /// However many were turned away, nobody is told to wait longer.
 const SPREAD_MAX: Duration = Duration::from_secs(30);
 
@@ -376,11 +372,7 @@ impl Hub {
     pub(crate) fn charge_address(&mut self, id: ConnectionId) {
         let now = self.real_time();
         let Some(connection) = self.connections.get_mut(&id) else { return };
-        let (messages, bytes) = connection.portion;
-        if messages < PORTION_MESSAGES && bytes < PORTION_BYTES {
-            return;
-        }
-        connection.portion = (0, 0);
+        let Some((messages, bytes)) = connection.budget.take_portion() else { return };
         let guard = &self.config.guard;
         let Some(origin) = connection.origin else { return };
         let mut wait = None;
@@ -390,9 +382,9 @@ impl Hub {
             wait = wait.max(conduct.messages.spend(now, messages, rate));
             wait = wait.max(conduct.bytes.spend(now, bytes, guard.address_bytes.times(times)));
         }
-        let was_told = std::mem::replace(&mut connection.is_told.1, wait.is_some());
+        let is_first = connection.budget.address_waits(wait.is_some());
         if let Some(wait) = wait {
-            self.throttle(id, (wait, wait), !was_told);
+            self.throttle(id, (wait, wait), is_first);
         }
     }
 
@@ -410,8 +402,7 @@ impl Hub {
         let Some(session) = self.sessions.get(&session) else { return Spent::default() };
         let mut spent = session.spent;
         if let Some(live) = session.connection().and_then(|id| self.connections.get(&id)) {
-            spent.messages = live.messages;
-            spent.bytes = live.bytes;
+            live.budget.hand_on(&mut spent);
         }
         spent
     }
@@ -419,42 +410,37 @@ impl Hub {
     /// A connection is gone; what it has spent is kept.
     pub(crate) fn keep_spent(&mut self, session: SessionId, connection: &Connection) {
         if let Some(session) = self.sessions.get_mut(&session) {
-            session.spent.messages = session.spent.messages.max(connection.messages);
-            session.spent.bytes = session.spent.bytes.max(connection.bytes);
+            connection.budget.hand_on(&mut session.spent);
         }
     }
 
     /// Whether a connection is read more slowly than it sends. What it acknowledges waits behind what it
     /// sends, so that it cannot be called slow.
     pub(crate) fn is_throttled(&self, id: ConnectionId) -> bool {
-        let now = self.real_time();
-        let (messages, bytes) = (self.config.messages, self.config.bytes);
-        self.connections.get(&id).is_some_and(|known| {
-            !known.messages.over(now, messages).max(known.bytes.over(now, bytes)).is_zero()
-        })
+        let (now, limits) = (self.real_time(), self.send_limits());
+        let known = self.connections.get(&id);
+        known.is_some_and(|known| !known.budget.over(now, limits).is_zero())
     }
 
-    /// A connection has been over its burst since the last look, or since it began to be. One that is
-    /// only a little faster than it may be is delayed for as long as it likes; one that got ahead by
-    /// half of that time or more, at one and a half times its rate, is a flood.
-    pub(crate) fn above_due(&mut self, now: Time, id: ConnectionId) {
-        let real = self.real_time();
-        let sever_after = self.config.guard.sever_after;
+    /// What every connection may send.
+    pub(crate) fn send_limits(&self) -> SendLimits {
         let (messages, bytes) = (self.config.messages, self.config.bytes);
+        SendLimits { messages, bytes, sever_after: self.config.guard.sever_after }
+    }
+
+    /// A connection has been over its burst since the last look, or since it began to be.
+    pub(crate) fn above_due(&mut self, now: Time, id: ConnectionId) {
+        let (real, limits) = (self.real_time(), self.send_limits());
         let Some(known) = self.connections.get_mut(&id) else { return };
-        let Some(before) = known.above else { return };
-        if matches!(known.phase, Phase::Fenced | Phase::Closing) {
+        if known.is_over() {
             return;
         }
-        let over = known.messages.over(real, messages).max(known.bytes.over(real, bytes));
-        let spent = known.messages.quarters(real, messages).max(known.bytes.quarters(real, bytes));
-        if over.saturating_sub(before) >= sever_after / 2 {
-            self.sever_flooder(now, id);
-        } else if spent <= 2 {
-            known.above = None;
-        } else {
-            known.above = Some(over);
-            known.due.above = self.alarms.set(now, sever_after, Alarm::Above(id));
+        match known.budget.look(real, limits) {
+            Pressure::Flood => self.sever_flooder(now, id),
+            Pressure::Ahead => {
+                known.due.above = self.alarms.set(now, limits.sever_after, Alarm::Above(id));
+            }
+            Pressure::Rest => {}
         }
     }
 
@@ -462,12 +448,8 @@ impl Hub {
     pub(crate) fn sever_flooder(&mut self, now: Time, id: ConnectionId) {
         hit(Mark::Severed);
         let Some(known) = self.connections.get(&id) else { return };
-        let (messages, bytes) = (self.config.messages, self.config.bytes);
-        let real = self.real_time();
-        let rest = known.messages.until_full(real).max(known.bytes.until_full(real));
-        let burst =
-            |rate: Rate| Duration::from_secs(u64::from(rate.burst)) / rate.per_second.max(1);
-        let wait = rest.min(burst(messages).max(burst(bytes))).max(self.config.retry_after);
+        let wait = known.budget.rest(self.real_time(), self.send_limits());
+        let wait = wait.max(self.config.retry_after);
         let speaks_for = known.session();
         self.tell_severed(id, CloseCode::Flooded);
         let text = "far more than the budget; nothing that was acknowledged is lost";

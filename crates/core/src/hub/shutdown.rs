@@ -7,7 +7,7 @@ use std::time::Duration;
 use rejoin_wire::v1::CloseCode;
 
 use super::Hub;
-use super::connection::{Connection, Phase};
+use crate::connection::Connection;
 use crate::id::ConnectionId;
 use crate::mark::{Mark, hit};
 use crate::time::{Time, micros, millis_u32};
@@ -20,7 +20,7 @@ impl Hub {
     pub(crate) fn shut_down(&mut self, now: Time) {
         self.going_down = true;
         // Those that gave way to a newer connection are still to be told that, and not this.
-        let is_told = |known: &Connection| !matches!(known.phase, Phase::Fenced | Phase::Closing);
+        let is_told = |known: &Connection| !known.is_over();
         let told = self.connections.iter().filter(|(_, known)| is_told(known));
         let told: Vec<ConnectionId> = told.map(|(id, _)| *id).collect();
         for connection in told {

@@ -171,6 +171,7 @@ impl Hub {
         let settling: BTreeSet<(ZoneId, ConnectionId)> = self
             .connections
             .iter()
+            .filter_map(|(id, known)| Some((id, known.attached()?)))
             .flat_map(|(id, known)| known.gate.settling.iter().map(|(zone, _)| (*zone, *id)))
             .collect();
         same("connections by zone", &self.settling, &settling)?;

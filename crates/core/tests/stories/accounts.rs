@@ -3,8 +3,7 @@
 use rejoin_core::account::{Name, Refusal, Role};
 use rejoin_core::event::{EndCause, Event};
 use rejoin_core::hub::{
-    AccountPolicy, Admission, Answer, Command, Duplicates, HubInput, PasswordHash, PlayerCommand,
-    Whom,
+    AccountPolicy, Admission, Answer, Command, Duplicates, PasswordHash, PlayerCommand, Whom,
 };
 use rejoin_core::id::PlayerId;
 use rejoin_core::scope::ScopeId;
@@ -259,7 +258,7 @@ fn late_answer(words: &str, meanwhile: impl FnOnce(&mut Desk)) -> (Desk, Option<
     meanwhile(&mut desk);
     let name = if words.is_empty() { "ann" } else { "eve" };
     let connection = desk.client(name).connection();
-    desk.input(HubInput::Admission { connection, verdict: Ok(()) });
+    desk.admit(connection);
     let verdict = desk.verdict(name, connection).err();
     (desk, verdict)
 }

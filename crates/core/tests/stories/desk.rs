@@ -18,7 +18,7 @@ use rejoin_core::chance::Chance;
 use rejoin_core::event::Event;
 use rejoin_core::exchange::ToZone;
 use rejoin_core::guard::Origin;
-use rejoin_core::hub::{Answer, Hub, HubConfig, HubInput, HubOutput, Recovered, Warning};
+use rejoin_core::hub::{Answer, AskId, Hub, HubConfig, HubInput, HubOutput, Recovered, Warning};
 use rejoin_core::id::{ConnectionId, JobId, OwnerEpoch, PlayerId, SessionId, ZoneId};
 use rejoin_core::scope::ScopeId;
 use rejoin_core::session::Serializer;
@@ -66,6 +66,8 @@ pub struct Desk {
     /// Frames as the zones gave them out, for stories about encoding.
     pub sent: Vec<(ConnectionId, SharedFrame)>,
     pub doorman: Doorman,
+    /// The last question about an account or an admission, by connection.
+    pub asks: BTreeMap<ConnectionId, AskId>,
     /// What the game's rule was shown.
     pub admitted: Vec<Bytes>,
     pub clerk: Clerk,
@@ -117,6 +119,7 @@ impl Desk {
             jobs: Vec::new(),
             sent: Vec::new(),
             doorman: Doorman::Approves,
+            asks: BTreeMap::new(),
             admitted: Vec::new(),
             clerk: Clerk::default(),
             origin: None,
@@ -280,25 +283,27 @@ impl Desk {
                 HubOutput::Pause { .. } | HubOutput::Compress { .. } => {}
                 HubOutput::Bar { origin, wait } => self.barred.push((origin, wait)),
                 HubOutput::Warn(warning) => self.warnings.push(warning),
-                HubOutput::Verify { connection, public_key, text, signature } => {
+                HubOutput::Verify { connection, ask, public_key, text, signature } => {
                     let key = VerifyingKey::from_bytes(&public_key);
                     let signature = Signature::from_bytes(&signature);
                     let good = key.is_ok_and(|key| key.verify(&text, &signature).is_ok());
-                    self.to_hub.push_back(HubInput::Verified { connection, good });
+                    self.to_hub.push_back(HubInput::Verified { connection, ask, good });
                 }
-                HubOutput::CheckAccount { connection, payload } => {
+                HubOutput::CheckAccount { connection, ask, payload } => {
+                    self.asks.insert(connection, ask);
                     if let Some(proof) = proof::of(&self.hub, &payload) {
-                        self.to_hub.push_back(HubInput::Account { connection, proof });
+                        self.to_hub.push_back(HubInput::Account { connection, ask, proof });
                     }
                 }
-                HubOutput::AskAdmission { connection, payload, .. } => {
+                HubOutput::AskAdmission { connection, ask, payload, .. } => {
+                    self.asks.insert(connection, ask);
                     self.admitted.push(payload);
                     let verdict = match self.doorman {
                         Doorman::Approves => Ok(()),
                         Doorman::Refuses => Err("not you".to_owned()),
                         Doorman::Sleeps => continue,
                     };
-                    self.to_hub.push_back(HubInput::Admission { connection, verdict });
+                    self.to_hub.push_back(HubInput::Admission { connection, ask, verdict });
                 }
                 HubOutput::RunCallback { session, callback } => {
                     self.callbacks.push((session, callback));
@@ -397,6 +402,12 @@ impl Desk {
     pub fn input(&mut self, input: HubInput) {
         self.to_hub.push_back(input);
         self.run();
+    }
+
+    /// The game says yes to what it was asked last about this connection.
+    pub fn admit(&mut self, connection: ConnectionId) {
+        let ask = self.asks.get(&connection).copied().unwrap_or_default();
+        self.input(HubInput::Admission { connection, ask, verdict: Ok(()) });
     }
 
     /// The zones that the hub has asked for and that are not open yet.

@@ -211,8 +211,7 @@ fn a_violation_while_the_hello_is_decided_leaves_no_session() {
     desk.frame("ann", frame_of(FrameKind::Up));
     desk.doorman = Doorman::Approves;
     let connection = desk.client("ann").connection();
-    let verdict = Ok(());
-    desk.input(rejoin_core::hub::HubInput::Admission { connection, verdict });
+    desk.admit(connection);
     assert_eq!(desk.hub.sessions().count(), 1, "only bob is here");
 }
 

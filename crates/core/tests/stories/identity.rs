@@ -254,7 +254,7 @@ fn no_answer_of_the_admission_rule_is_a_refusal() {
     assert_eq!(desk.closed("ann"), None);
     desk.wait(1);
     assert_eq!(desk.verdict("ann", connection), Err(CloseCode::AdmissionTimeout));
-    desk.input(HubInput::Admission { connection, verdict: Ok(()) });
+    desk.admit(connection);
     assert_eq!(desk.hub.sessions().count(), 0, "a late yes lets nobody in");
 }
 

@@ -13,6 +13,7 @@ mod durable;
 mod frames;
 mod guard;
 mod guests;
+mod handshake;
 mod identity;
 mod lobby;
 mod natives;
