@@ -45,6 +45,7 @@ use self::accounts::AfterAccount;
 use self::commit::Commits;
 use self::deadline::Alarms;
 use self::guests::Guests;
+use self::player_gate::Player;
 use self::ration::Rations;
 use self::table::{Sessions, Zones};
 use self::words::Telling;
@@ -62,7 +63,6 @@ use crate::id::{
 use crate::mark::{Mark, hit};
 use crate::scope::{Batch, ScopeId};
 use crate::seat::{GameNews, SeatRefusal, SeatRequest};
-use crate::secret::SecretHash;
 use crate::session::{Serializer, Session};
 use crate::text::clip;
 use crate::time::{Time, WallTime};
@@ -286,34 +286,6 @@ pub enum Warning {
         /// How far.
         by: Duration,
     },
-}
-
-/// What is kept of a player beyond its sessions.
-#[derive(Clone, Default)]
-pub(crate) struct Player {
-    pub secret: Option<SecretHash>,
-    /// Until when it is kept out; the end of time for ever.
-    pub banned_until: Option<WallTime>,
-    /// For people, the banned one among them.
-    pub ban_reason: String,
-    /// When a guest by secret came in last, to about a day; none for others, and in former rows.
-    pub seen: Option<WallTime>,
-    /// It is counted among the guests.
-    pub is_counted: bool,
-    pub owner: OwnerEpoch,
-    pub revision: Revision,
-}
-
-impl Player {
-    /// Whether there is nothing that would have to be kept.
-    pub(crate) fn is_empty(&self) -> bool {
-        !self.is_guest() && self.banned_until.is_none()
-    }
-
-    /// Whether it is a guest by secret of whom something is kept.
-    pub(crate) fn is_guest(&self) -> bool {
-        self.secret.is_some() || self.seen.is_some()
-    }
 }
 
 /// The hub.

@@ -5,12 +5,41 @@ use bytes::Bytes;
 use prost::Message;
 use rejoin_wire::v1::CloseCode;
 
-use super::{Hub, HubOutput, Player};
+use super::{Hub, HubOutput};
 use crate::connection::{AskId, Handshake, LoginClaim};
 use crate::gate::{Gate, Gated};
 use crate::id::{ConnectionId, OwnerEpoch, PlayerId, Revision};
 use crate::scope::{Batch, Change, Opened, ScopeId};
-use crate::time::Time;
+use crate::secret::SecretHash;
+use crate::time::{Time, WallTime};
+
+/// What is kept of a player beyond its sessions.
+#[derive(Clone, Default)]
+pub(crate) struct Player {
+    pub secret: Option<SecretHash>,
+    /// Until when it is kept out; the end of time for ever.
+    pub banned_until: Option<WallTime>,
+    /// For people, the banned one among them.
+    pub ban_reason: String,
+    /// When a guest by secret came in last, to about a day; none for others, and in former rows.
+    pub seen: Option<WallTime>,
+    /// It is counted among the guests.
+    pub is_counted: bool,
+    pub owner: OwnerEpoch,
+    pub revision: Revision,
+}
+
+impl Player {
+    /// Whether there is nothing that would have to be kept.
+    pub(crate) fn is_empty(&self) -> bool {
+        !self.is_guest() && self.banned_until.is_none()
+    }
+
+    /// Whether it is a guest by secret of whom something is kept.
+    pub(crate) fn is_guest(&self) -> bool {
+        self.secret.is_some() || self.seen.is_some()
+    }
+}
 
 /// Hellos that wait for the commit of one player's ban; more are told to come again.
 const WAITING_MAX: usize = 4_096;
