@@ -1,6 +1,6 @@
 //! The hub: connections, sessions and identity. It owns every session of its node, decides who may
-//! speak for which, sends each session's frames to the place where it is, and supervises the zones.
-//! It runs no game code and touches no socket.
+//! speak for which, and sends each session's frames to the place where it is. Its `ZoneRegistry`
+//! supervises the zones. It runs no game code and touches no socket.
 
 pub mod config;
 
@@ -47,9 +47,8 @@ use self::deadline::Alarms;
 use self::guests::Guests;
 use self::player_gate::Player;
 use self::ration::Rations;
-use self::table::{Sessions, Zones};
+use self::table::Sessions;
 use self::words::Telling;
-use self::zones::ZoneInfo;
 use crate::account::Book;
 use crate::chance::Chance;
 pub use crate::connection::{AskId, ConnectionState, FrameKind, Stage, Verdict, table};
@@ -67,6 +66,7 @@ use crate::session::{Serializer, Session};
 use crate::text::clip;
 use crate::time::{Time, WallTime};
 use crate::zone::Delivery;
+use crate::zone_registry::ZoneRegistry;
 
 /// What the hub is given.
 #[derive(Debug)]
@@ -303,7 +303,7 @@ pub struct Hub {
     pub(crate) ending_of: BTreeSet<(PlayerId, SessionId)>,
     pub(crate) players: BTreeMap<PlayerId, Player>,
     pub(crate) guests: Guests,
-    pub(crate) zones: Zones,
+    pub(crate) zones: ZoneRegistry,
     pub(crate) alarms: Alarms,
     pub(crate) commits: Commits,
     pub(crate) out: VecDeque<HubOutput>,
@@ -386,7 +386,9 @@ impl Hub {
                 self.account_proof(now, connection, ask, proof);
             }
             HubInput::Committed(scope, revision) => self.committed(now, scope, revision),
-            HubInput::FromZone(zone, owner, message) => self.heed_zone(now, zone, owner, message),
+            HubInput::FromZone(zone, owner, message) => {
+                self.on_zone_message(now, zone, owner, message);
+            }
             HubInput::Command { ticket, command } => self.command(now, ticket, command),
             HubInput::Seat(request, verdict) => self.seat_answered(now, request, verdict),
             HubInput::Wall(wall) => self.set_wall(now, wall),
@@ -582,11 +584,5 @@ impl Hub {
     pub(crate) fn is_live(&self, connection: ConnectionId, of: SessionEpoch) -> bool {
         let attached = self.connections.get(&connection).and_then(Connection::attached);
         attached.is_some_and(|attached| attached.is_live && attached.epoch == of)
-    }
-
-    pub(crate) fn tell_zone(&mut self, zone: ZoneId, message: ToZone) {
-        if let Some(owner) = self.zones.get(&zone).and_then(ZoneInfo::owner) {
-            self.push(HubOutput::ToZone(zone, owner, message));
-        }
     }
 }

@@ -33,5 +33,6 @@ mod text;
 pub mod time;
 pub mod timeline;
 pub mod zone;
+mod zone_registry;
 
 pub use rejoin_wire as wire;

@@ -474,7 +474,7 @@ impl Hub {
                 None => return,
             },
         };
-        if self.zones.get(&zone).and_then(super::zones::ZoneInfo::owner).is_none() {
+        if self.zones.owner(zone).is_none() {
             // The zone is being opened again; this comes again when it is.
             return;
         }

@@ -14,11 +14,12 @@ use super::{Hub, HubOutput, PlayerCommand, Whom};
 use crate::account::Refusal;
 use crate::call::{CallFailed, Calls};
 use crate::event::EndCause;
-use crate::exchange::{Hold, Native, ToZone, ZoneName};
+use crate::exchange::{Hold, Native, ZoneName};
 use crate::id::{CallId, ObjectId, PlayerId, SeatId, SessionEpoch, SessionId, ZoneId};
 use crate::mark::{Mark, hit};
 use crate::session::{Flags, Latency, Presence, Serializer, Session};
 use crate::time::{Time, WallTime, millis_u32};
+use crate::zone_registry::{Creator, ZoneView};
 
 /// How a session that the server starts begins.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -216,22 +217,13 @@ impl Hub {
             Command::Say(id, message) => self.say_native(id, message),
             Command::Answer(id, call, message) => self.answer_native(id, call, message),
             Command::Broadcast(to, payload) => return self.broadcast(ticket, to, payload),
-            Command::OpenZone(name) => match self.find_zone(&name, true, None) {
-                Ok(zone) => Answer::Zone(zone),
-                Err(code) => Answer::Refused(code),
-            },
-            Command::OpenGame(name) => match self.open_game(name) {
-                Ok(zone) => Answer::Zone(zone),
-                Err(code) => Answer::Refused(code),
-            },
-            Command::EndZone(zone) => match self.zones.get_mut(&zone) {
-                Some(info) => {
-                    // An incarnation that faults does not hear it; the next one does.
-                    info.end_asked = true;
-                    self.tell_zone(zone, ToZone::End);
-                    Answer::Done
-                }
-                None => Answer::Unknown,
+            Command::OpenZone(name) => {
+                opened(self.with_zones(|zones| zones.find(&name, Some(Creator::Server))))
+            }
+            Command::OpenGame(name) => opened(self.with_zones(|zones| zones.open_game(name))),
+            Command::EndZone(zone) => match self.with_zones(|zones| zones.end(zone)) {
+                true => Answer::Done,
+                false => Answer::Unknown,
             },
             Command::Ban(player, until) => {
                 let ban = PlayerCommand::Ban(Whom::Player(player), until, String::new());
@@ -330,6 +322,13 @@ impl Hub {
         for call in calls.take_all() {
             self.call_ended(id, &call.key, Err(CallFailed::Gone));
         }
+    }
+}
+
+fn opened(zone: Result<ZoneView, RefusalCode>) -> Answer {
+    match zone {
+        Ok(zone) => Answer::Zone(zone.id),
+        Err(code) => Answer::Refused(code),
     }
 }
 

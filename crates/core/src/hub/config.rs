@@ -8,6 +8,7 @@ use crate::exchange::Hold;
 use crate::guard::GuardConfig;
 use crate::stream::OutboxLimits;
 use crate::zone::ZoneConfig;
+use crate::zone_registry::RegistryConfig;
 
 /// What a second login of a player means.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -188,6 +189,19 @@ impl Default for HubConfig {
             returns_per_second: 0,
             id_block: 1 << 16,
             kinds: BTreeMap::new(),
+        }
+    }
+}
+
+impl From<&HubConfig> for RegistryConfig {
+    fn from(config: &HubConfig) -> Self {
+        Self {
+            zones_max: config.zones_max,
+            zones_per_player_max: config.zones_per_player_max,
+            zones_per_address_max: config.guard.address_zones_max,
+            faults_max: config.faults_max,
+            faults_within: config.faults_within,
+            kinds: config.kinds.clone(),
         }
     }
 }

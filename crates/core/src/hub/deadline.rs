@@ -8,7 +8,6 @@ use std::time::Duration;
 use rejoin_wire::v1::{CloseCode, Notice, NoticeCode, Ping, server_frame};
 
 use super::Hub;
-use super::zones::ZoneInfo;
 use crate::clock::ServiceClock;
 use crate::connection::{AskId, Connection, Due, Stage};
 use crate::event::{EndCause, Event};
@@ -18,6 +17,7 @@ use crate::mark::{Mark, hit};
 use crate::planted::{Bug, is_armed};
 use crate::session::{Place, Presence, Session};
 use crate::time::{Time, WallTime};
+use crate::zone_registry::ZoneView;
 
 /// What a deadline is about. Each is looked at again when it comes. Only those of a connection are
 /// cancelled, when it is gone: its session may be held for long, and many may be.
@@ -215,8 +215,8 @@ impl Hub {
         let hears = |id: ConnectionId, known: &Connection| {
             let (session, _) = known.session().filter(|_| known.is_welcomed())?;
             let session = self.sessions.get(&session)?;
-            let zone = self.zones.get(&session.zone()?)?;
-            (session.connection() == Some(id) && zone.is_gated()).then_some(id)
+            let zone = self.zones.view(session.zone()?)?;
+            (session.connection() == Some(id) && zone.is_gated).then_some(id)
         };
         let hearers: Vec<ConnectionId> =
             self.connections.iter().filter_map(|(id, known)| hears(*id, known)).collect();
@@ -286,7 +286,7 @@ impl Hub {
     /// client of a session on its way has not heard of that zone, and the connection may have been lost by
     /// a crash of the server, or closed by the server because the rest of the former stay did not fit.
     pub(crate) fn hold_of(&self, session: &Session) -> Hold {
-        let zone = session.zone().and_then(|zone| self.zones.get(&zone));
+        let zone = session.zone().and_then(|zone| self.zones.view(zone));
         match zone.map_or(session.hold, |zone| zone.hold) {
             Hold::None if matches!(session.place, Place::Joining(_)) => session.hold,
             hold @ (Hold::None | Hold::Timed(_) | Hold::UntilMatchEnds(_)) => hold,
@@ -300,7 +300,7 @@ impl Hub {
             return;
         }
         let Some(session) = self.sessions.get(&id) else { return };
-        let zone = session.zone().and_then(|zone| self.zones.get(&zone));
+        let zone = session.zone().and_then(|zone| self.zones.view(zone));
         let is_inside = matches!(session.place, Place::In(_));
         let running = is_inside && zone.is_some_and(|zone| zone.match_running);
         let epoch = session.epoch;
@@ -329,8 +329,8 @@ impl Hub {
         let session = self.sessions.get(&id).filter(|session| session.ending.is_none());
         let is_away = session.is_some_and(|session| matches!(session.presence, Presence::Away(_)));
         let zone =
-            session.and_then(|session| session.zone()).and_then(|zone| self.zones.get(&zone));
-        let is_until = |zone: &ZoneInfo| matches!(zone.hold, Hold::UntilMatchEnds(_));
+            session.and_then(|session| session.zone()).and_then(|zone| self.zones.view(zone));
+        let is_until = |zone: ZoneView| matches!(zone.hold, Hold::UntilMatchEnds(_));
         if is_away
             && !self.recovering
             && zone.is_some_and(|zone| zone.match_running && is_until(zone))

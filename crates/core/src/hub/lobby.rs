@@ -13,7 +13,6 @@ use rejoin_wire::v1::{
 use super::Hub;
 use super::attach::resume_from;
 use super::commit::After;
-use super::table::Opener;
 use crate::connection::{PendingAttach, Speaker};
 use crate::event::EndCause;
 use crate::exchange::{Link, ZoneName};
@@ -24,6 +23,7 @@ use crate::stream::Arrival;
 use crate::text::clip;
 use crate::time::Time;
 use crate::zone::Delivery;
+use crate::zone_registry::{Creator, Opener};
 
 impl Hub {
     /// Consumes a numbered frame of a session that is in no zone.
@@ -71,14 +71,14 @@ impl Hub {
 
     fn join(&mut self, id: SessionId, to: u64, join: Join) -> Option<RefusalCode> {
         let name = ZoneName { kind: join.kind, name: join.name };
-        let client = self.opener(id);
         let is_seated = !join.ticket.is_empty();
         let may_open = join.create && !is_seated;
-        let is_there = self.zones.contains_key(&ZoneId::of(&name.kind, &name.name));
+        let is_there = self.zones.contains(ZoneId::of(&name.kind, &name.name));
         if may_open && !is_there && self.opens_too_often(id) {
             return Some(RefusalCode::CreateDenied);
         }
-        let zone = match self.find_zone(&name, may_open, client) {
+        let creator = self.opener(id).filter(|_| may_open).map(Creator::Client);
+        let zone = match self.with_zones(|zones| zones.find(&name, creator)) {
             Ok(zone) => zone,
             Err(code) => {
                 hit(Mark::UnknownZone);
@@ -87,7 +87,7 @@ impl Hub {
         };
         match self.seat_shown(id, zone, &join.ticket) {
             Ok(seat) => {
-                self.begin_join(id, zone, name, to, join.payload, seat);
+                self.begin_join(id, zone.id, name, to, join.payload, seat);
                 None
             }
             Err(code) => Some(code),

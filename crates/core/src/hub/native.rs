@@ -6,7 +6,6 @@ use rejoin_wire::v1::{PartCause, RefusalCode};
 
 use super::command::apply;
 use super::commit::After;
-use super::zones::ZoneInfo;
 use super::{Answer, Hub, HubOutput, SessionConfig};
 use crate::exchange::{Native, ToZone, ZoneName};
 use crate::id::{CallId, PlayerId, SeatId, SessionId, ZoneId};
@@ -14,6 +13,7 @@ use crate::mark::{Mark, hit};
 use crate::session::{Identity, Place, Presence, Serializer, Session};
 use crate::time::Time;
 use crate::zone::Delivery;
+use crate::zone_registry::Creator;
 
 impl Hub {
     pub(crate) fn start_native(&mut self, now: Time, ticket: u64, config: SessionConfig) {
@@ -64,8 +64,10 @@ impl Hub {
         seat: Option<SeatId>,
     ) {
         let shown = seat.map(|seat| seat.to_string()).unwrap_or_default();
-        let zone = self.find_zone(&name, seat.is_none(), None);
-        let zone = zone.and_then(|zone| Ok((zone, self.seat_shown(id, zone, &shown)?)));
+        // The zone of a Game is opened by the directory alone.
+        let creator = seat.is_none().then_some(Creator::Server);
+        let zone = self.with_zones(|zones| zones.find(&name, creator));
+        let zone = zone.and_then(|zone| Ok((zone.id, self.seat_shown(id, zone, &shown)?)));
         match zone {
             Ok((zone, seat)) => {
                 self.begin_join(id, zone, name, 0, payload, seat);
@@ -90,7 +92,7 @@ impl Hub {
             None => Answer::Unknown,
             Some((Place::Nowhere, _)) => return self.enter(id, ticket, name, payload, None),
             Some((Place::Joining(_), _)) => Answer::Refused(RefusalCode::NotMember),
-            Some((Place::In(_), _)) if !self.config.kinds.contains_key(&name.kind) => {
+            Some((Place::In(_), _)) if !self.zones.has_kind(&name.kind) => {
                 Answer::Refused(RefusalCode::UnknownKind)
             }
             Some((Place::In(zone), stay)) => {
@@ -149,7 +151,7 @@ impl Hub {
 
     /// Tells a zone, if there is an incarnation that hears it.
     fn tell_open_zone(&mut self, zone: ZoneId, message: ToZone) -> Answer {
-        if self.zones.get(&zone).and_then(ZoneInfo::owner).is_none() {
+        if self.zones.owner(zone).is_none() {
             return Answer::Refused(RefusalCode::ZoneFault);
         }
         self.tell_zone(zone, message);

@@ -19,6 +19,7 @@ use crate::session::{Joining, Outgoing, Place, Presence, Window};
 use crate::time::Time;
 use crate::timeline::What;
 use crate::zone::Delivery;
+use crate::zone_registry::Creator;
 
 impl Hub {
     /// Commits that a session is on its way into a zone, then asks the zone.
@@ -68,9 +69,7 @@ impl Hub {
         let Some(session) = self.sessions.get(&id).filter(|s| s.leg.stay == stay) else { return };
         let Place::Joining(joining) = &session.place else { return };
         let zone = joining.zone;
-        let Some(owner) = self.zones.get(&zone).and_then(super::zones::ZoneInfo::owner) else {
-            return;
-        };
+        let Some(owner) = self.zones.owner(zone) else { return };
         if joining.asked == Some(owner) || session.ending.is_some() || self.awaits_seat(id, stay) {
             return;
         }
@@ -117,7 +116,7 @@ impl Hub {
             let zone = joining.zone;
             session.timeline.record(at, What::Joined, 0);
             self.set_place(id, Place::In(zone));
-            self.note_used(zone);
+            self.zones.note_used(zone);
             self.touch(id);
             self.confirm_seat(id, stay);
             self.flush_words(id);
@@ -224,7 +223,9 @@ impl Hub {
 
     fn transfer(&mut self, id: SessionId, name: ZoneName, payload: Bytes) {
         hit(Mark::Transferred);
-        match self.find_open_zone(id, &name) {
+        let zone = self.with_zones(|zones| zones.find(&name, Some(Creator::Server)));
+        // The game sends its members on without a seat.
+        match zone.and_then(|zone| self.seat_shown(id, zone, "").map(|_| zone.id)) {
             Ok(zone) => self.begin_join(id, zone, name, 0, payload, None),
             Err(code) => {
                 hit(Mark::TransferRefused);

@@ -22,6 +22,7 @@ use crate::secret::SecretHash;
 use crate::session::{Place, Presence, Serializer, row};
 use crate::time::{Time, WallTime};
 use crate::zone::KeptZone;
+use crate::zone_registry::{RegistryConfig, ZoneRegistry};
 
 /// Everything a hub starts from; empty for a new one.
 #[derive(Clone, Debug, Default)]
@@ -71,6 +72,7 @@ impl Hub {
         let new_owner = recovered.new_owner();
         let (book, damaged_accounts) =
             Book::open(recovered.accounts, new_owner, config.accounts_max);
+        let zones = ZoneRegistry::new(RegistryConfig::from(&config));
         let rations = Rations::new(config.guard.addresses_max);
         let mut chance = Chance::from_seed(seed);
         let guests = Guests::new(&row.guest_key, &mut chance);
@@ -84,7 +86,7 @@ impl Hub {
             ending_of: Default::default(),
             players: Default::default(),
             guests,
-            zones: Default::default(),
+            zones,
             alarms: Alarms::default(),
             commits: Commits::new(&recovered.hub, new_owner, row.id_bound),
             out: Default::default(),
@@ -107,7 +109,8 @@ impl Hub {
         let damaged = hub.load_sessions(recovered.sessions);
         hub.load_players(&recovered.players);
         hub.reserve_ids(now);
-        hub.reopen_zones(recovered.zones);
+        let kept = recovered.zones.into_iter().chain(hub.zones_to_join()).collect();
+        hub.with_zones(|zones| zones.reopen_kept(kept));
         hub.drive_again(now);
         hub.bar_again(now);
         hub.finish_recovery(now);
@@ -161,22 +164,16 @@ impl Hub {
         damaged
     }
 
-    /// Zones that are kept, and those somebody was about to open. A Game's zone of which nothing is kept
-    /// is gone: opened again it would let in whoever comes.
-    fn reopen_zones(&mut self, mut zones: Vec<KeptZone>) {
+    /// The zones that sessions were about to join: each was open or about to be. A Game's zone of which
+    /// nothing is kept is not among them: opened again it would let in whoever comes.
+    fn zones_to_join(&self) -> Vec<KeptZone> {
         let joining = self.sessions.values().filter_map(|session| match &session.place {
             Place::Joining(joining) if !session.seats.iter().any(Seating::is_open) => {
                 Some(KeptZone { name: joining.name.clone(), seated: false })
             }
-            _ => None,
+            Place::Joining(_) | Place::In(_) | Place::Nowhere => None,
         });
-        zones.extend(joining);
-        // Of two of one name the one that is kept counts.
-        zones.sort_by(|one, other| (&one.name, other.seated).cmp(&(&other.name, one.seated)));
-        zones.dedup_by(|later, first| later.name == first.name);
-        for KeptZone { name, seated } in zones {
-            self.open_zone(name, None, true, seated);
-        }
+        joining.collect()
     }
 
     /// Intents that no zone will answer: sessions that were ending outside zones, and those whose
@@ -189,11 +186,11 @@ impl Hub {
             let stay = session.leg.stay;
             match (&session.place, session.ending) {
                 (Place::Nowhere, Some(cause)) => self.end_again(now, id, cause),
-                (Place::In(zone), _) if !self.zones.contains_key(zone) => {
+                (Place::In(zone), _) if !self.zones.contains(*zone) => {
                     let zone = *zone;
                     self.missing(now, zone, id, stay);
                 }
-                (Place::Joining(joining), _) if !self.zones.contains_key(&joining.zone) => {
+                (Place::Joining(joining), _) if !self.zones.contains(joining.zone) => {
                     let zone = joining.zone;
                     let code = RefusalCode::GameOver;
                     self.join_refused(id, (zone, stay), code, String::new());
@@ -203,7 +200,7 @@ impl Hub {
                     // A zone that keeps nothing back may have told the client about this stay before the
                     // crash. What it says now has the same numbers.
                     let keeps_nothing =
-                        self.zones.get(&joining.zone).is_some_and(|zone| !zone.is_gated());
+                        self.zones.view(joining.zone).is_some_and(|zone| !zone.is_gated);
                     if keeps_nothing && let Some(session) = self.sessions.get_mut(&id) {
                         session.rejoined_stay = Some(stay);
                     }
@@ -223,7 +220,7 @@ impl Hub {
 
     /// Once every zone of before is open and players are let in, holds begin to run.
     pub(crate) fn finish_recovery(&mut self, now: Time) {
-        if !self.recovering || !self.zones.are_settled() || !self.commits.is_ready() {
+        if !self.recovering || !self.zones.is_settled() || !self.commits.is_ready() {
             return;
         }
         self.recovering = false;

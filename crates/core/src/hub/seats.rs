@@ -9,76 +9,28 @@ use rejoin_wire::v1::{PartCause, RefusalCode};
 use super::commit::After;
 use super::deadline::Alarm;
 use super::{Hub, HubOutput};
-use crate::exchange::{ToZone, ZoneName};
+use crate::exchange::ToZone;
 use crate::id::{GameId, SeatId, SessionId, ZoneId};
 use crate::mark::{Mark, hit};
 use crate::planted::{Bug, is_armed};
-use crate::seat::{GameNews, SeatAsk, SeatRefusal, SeatRequest, SeatStep, Seating};
+use crate::seat::{SeatAsk, SeatRefusal, SeatRequest, SeatStep, Seating};
 use crate::session::Place;
 use crate::time::Time;
+use crate::zone_registry::ZoneView;
 
 /// Seats of one session that the directory still has to hear of. A session that would have more is
 /// refused: it joins and leaves faster than the directory can follow.
 const SEATS_MAX: usize = 8;
 
 impl Hub {
-    /// The zones that run Games: those that are open, and those that are kept and about to be.
-    pub fn games(&self) -> impl Iterator<Item = (GameId, &ZoneName)> {
-        let seated = self.zones.values().filter(|zone| zone.seated && zone.is_kept());
-        seated.filter_map(|zone| Some((GameId::from_hex(&zone.name.name)?, &zone.name)))
-    }
-
-    /// Whether a match runs in a zone; none while the zone has not said.
-    #[must_use]
-    pub fn match_running(&self, zone: ZoneId) -> Option<bool> {
-        let open = self.zones.get(&zone).filter(|zone| zone.owner().is_some());
-        open.map(|zone| zone.match_running)
-    }
-
-    /// Opens the zone of a Game, unless it is open. Its name is the Game's id.
-    pub(crate) fn open_game(&mut self, name: ZoneName) -> Result<ZoneId, RefusalCode> {
-        let id = ZoneId::of(&name.kind, &name.name);
-        match self.zones.get(&id) {
-            Some(zone) if zone.seated => {
-                if zone.owner().is_some() {
-                    self.tell_host(id, GameNews::Opened);
-                }
-                return Ok(id);
-            }
-            // Somebody opened a zone of that name, and others may be in it without a seat.
-            Some(_) => return Err(RefusalCode::CreateDenied),
-            None => {}
-        }
-        if !self.config.kinds.contains_key(&name.kind) {
-            return Err(RefusalCode::UnknownKind);
-        }
-        if GameId::from_hex(&name.name).is_none() {
-            return Err(RefusalCode::UnknownZone);
-        }
-        if self.zones.len() >= self.config.zones_max {
-            return Err(RefusalCode::CreateDenied);
-        }
-        self.open_zone(name, None, false, true);
-        Ok(id)
-    }
-
-    /// If a zone runs a Game, its host hears what became of it.
-    pub(crate) fn tell_host(&mut self, zone: ZoneId, news: GameNews) {
-        if let Some(info) = self.zones.get(&zone).filter(|info| info.seated) {
-            let name = info.name.clone();
-            self.push(HubOutput::Game(name, news));
-        }
-    }
-
     /// The seat that a join shows, if its zone wants one.
     pub(crate) fn seat_shown(
         &self,
         id: SessionId,
-        zone: ZoneId,
+        zone: ZoneView,
         ticket: &str,
     ) -> Result<Option<(GameId, SeatId)>, RefusalCode> {
-        let Some(info) = self.zones.get(&zone) else { return Err(RefusalCode::UnknownZone) };
-        match (info.seated, ticket) {
+        match (zone.is_seated, ticket) {
             (false, "") => return Ok(None),
             (true, "") => {
                 hit(Mark::SeatRequired);
@@ -91,7 +43,7 @@ impl Hub {
         if open >= SEATS_MAX {
             return Err(RefusalCode::SeatsUnavailable);
         }
-        match (GameId::from_hex(&info.name.name), SeatId::from_hex(ticket)) {
+        match (self.zones.game(zone.id), SeatId::from_hex(ticket)) {
             (Some(game), Some(seat)) => Ok(Some((game, seat))),
             _ => Err(RefusalCode::SeatUnknown),
         }
@@ -135,7 +87,7 @@ impl Hub {
     /// Whether the zone that a session is in, or on its way into, can be spoken to.
     fn is_zone_open(&self, id: SessionId) -> bool {
         let zone = self.sessions.get(&id).and_then(|session| session.zone());
-        zone.and_then(|zone| self.zones.get(&zone)).is_some_and(|zone| zone.owner().is_some())
+        zone.is_some_and(|zone| self.zones.owner(zone).is_some())
     }
 
     /// What a crash left open is asked again.
@@ -280,7 +232,7 @@ impl Hub {
 
     /// Whether a member of a zone that runs a Game has no seat there.
     pub(crate) fn lacks_seat(&self, id: SessionId, zone: ZoneId) -> bool {
-        let seated = self.zones.get(&zone).is_some_and(|info| info.seated);
+        let seated = self.zones.view(zone).is_some_and(|zone| zone.is_seated);
         seated
             && self.sessions.get(&id).is_some_and(|session| {
                 !session.seats.iter().any(|s| s.stay == session.leg.stay && s.is_open())

@@ -1,14 +1,12 @@
-//! The hub's sessions and zones, each table with the indexes that make an event about one zone cost
-//! what that zone holds and not what the server holds. The indexes change only here, together with the
-//! tables; [`Hub::check_indexes`](super::Hub::check_indexes) compares them with a search of everything.
+//! The hub's sessions, with the index that makes an event about one zone cost what that zone holds and
+//! not what the server holds. The index changes only here, together with the table;
+//! [`Hub::check_indexes`](super::Hub::check_indexes) compares it with a search of everything.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Deref;
 
 use super::Hub;
-use super::zones::ZoneInfo;
-use crate::guard::Origin;
-use crate::id::{ConnectionId, PlayerId, SessionId, ZoneId};
+use crate::id::{ConnectionId, SessionId, ZoneId};
 use crate::session::{Place, Session};
 
 /// All sessions, and which of them are in or on their way into a zone.
@@ -72,93 +70,6 @@ impl Sessions {
     }
 }
 
-/// The client whose Join opened a zone.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Opener {
-    pub player: PlayerId,
-    /// None: the connection came from within, and no address is charged.
-    pub origin: Option<Origin>,
-}
-
-/// All zones, and how many of them each client has opened.
-#[derive(Default)]
-pub(crate) struct Zones {
-    by_id: BTreeMap<ZoneId, ZoneInfo>,
-    opened_by_player: BTreeMap<PlayerId, usize>,
-    opened_by_origin: BTreeMap<Origin, usize>,
-    /// Zones of before the last start that have not been opened yet.
-    awaited: usize,
-}
-
-/// Reading is the map's own; whatever changes the map goes through a method of the table.
-impl Deref for Zones {
-    type Target = BTreeMap<ZoneId, ZoneInfo>;
-
-    fn deref(&self) -> &Self::Target {
-        &self.by_id
-    }
-}
-
-impl Zones {
-    pub(crate) fn get_mut(&mut self, id: &ZoneId) -> Option<&mut ZoneInfo> {
-        self.by_id.get_mut(id)
-    }
-
-    pub(crate) fn insert(&mut self, id: ZoneId, info: ZoneInfo) {
-        self.remove(id);
-        self.awaited += usize::from(info.is_awaited());
-        if let Some(Opener { player, origin }) = info.opener() {
-            *self.opened_by_player.entry(player).or_default() += 1;
-            if let Some(origin) = origin {
-                *self.opened_by_origin.entry(origin).or_default() += 1;
-            }
-        }
-        self.by_id.insert(id, info);
-    }
-
-    pub(crate) fn remove(&mut self, id: ZoneId) {
-        let Some(info) = self.by_id.remove(&id) else { return };
-        self.awaited -= usize::from(info.is_awaited());
-        if let Some(Opener { player, origin }) = info.opener() {
-            one_less(&mut self.opened_by_player, player);
-            if let Some(origin) = origin {
-                one_less(&mut self.opened_by_origin, origin);
-            }
-        }
-    }
-
-    /// A zone of before the last start is open.
-    pub(crate) fn settle(&mut self, id: ZoneId) {
-        if let Some(info) = self.by_id.get_mut(&id)
-            && info.settle()
-        {
-            self.awaited -= 1;
-        }
-    }
-
-    /// Whether all zones of before the last start are open, or gone.
-    pub(crate) fn are_settled(&self) -> bool {
-        self.awaited == 0
-    }
-
-    /// How many of the zones that there are this player's Joins have opened, and how many those of
-    /// this address.
-    pub(crate) fn opened_by(&self, opener: Opener) -> (usize, usize) {
-        let by_player = self.opened_by_player.get(&opener.player).copied().unwrap_or_default();
-        let by_origin = opener.origin.and_then(|origin| self.opened_by_origin.get(&origin));
-        (by_player, by_origin.copied().unwrap_or_default())
-    }
-}
-
-fn one_less<K: Ord>(counts: &mut BTreeMap<K, usize>, key: K) {
-    if let Some(count) = counts.get_mut(&key) {
-        *count -= 1;
-        if *count == 0 {
-            counts.remove(&key);
-        }
-    }
-}
-
 impl Hub {
     /// Compares the indexes with a search of everything, for tests and the simulator.
     ///
@@ -175,17 +86,7 @@ impl Hub {
             .flat_map(|(id, known)| known.gate.settling.iter().map(|(zone, _)| (*zone, *id)))
             .collect();
         same("connections by zone", &self.settling, &settling)?;
-        let (mut by_player, mut by_origin) = (BTreeMap::new(), BTreeMap::new());
-        for opener in self.zones.values().filter_map(ZoneInfo::opener) {
-            *by_player.entry(opener.player).or_default() += 1;
-            if let Some(origin) = opener.origin {
-                *by_origin.entry(origin).or_default() += 1;
-            }
-        }
-        same("zones by player", &self.zones.opened_by_player, &by_player)?;
-        same("zones by address", &self.zones.opened_by_origin, &by_origin)?;
-        let awaited = self.zones.values().filter(|zone| zone.is_awaited()).count();
-        same("zones that are awaited", &self.zones.awaited, &awaited)
+        self.zones.check_counts()
     }
 }
 

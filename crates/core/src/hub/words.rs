@@ -85,7 +85,7 @@ impl Hub {
     pub(crate) fn broadcast(&mut self, ticket: u64, to: Audience, payload: Bytes) {
         let refusal = match to {
             _ if too_large(&payload) => Some(Answer::Refused(RefusalCode::BadPayload)),
-            Audience::Zone(zone) if !self.zones.contains_key(&zone) => Some(Answer::Unknown),
+            Audience::Zone(zone) if !self.zones.contains(zone) => Some(Answer::Unknown),
             Audience::Zone(_) | Audience::Everybody => None,
         };
         if let Some(answer) = refusal {

@@ -1,178 +1,77 @@
-//! The zones as the hub sees them: which are open, under which owner, and what to do when one
-//! faults. A zone that panics is opened again from its last cut; one that does so too often is
-//! opened once more only to part everybody.
+//! What happens to sessions when something happens to their zone. Which zones exist and what becomes of
+//! each is decided by the `ZoneRegistry`; here its outputs are passed on, a zone's messages about sessions
+//! are given to whom they concern, and the members of a zone are compared with the sessions in it.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::BTreeSet;
 
 use rejoin_wire::v1::{CloseCode, PartCause, RefusalCode, Refused, down};
 
 use super::commit::After;
-use super::table::Opener;
 use super::{Hub, HubOutput};
-use crate::event::{EndCause, Event};
-use crate::exchange::{Hold, ToHub, ToZone, ZoneName};
-use crate::id::{ConnectionId, OwnerEpoch, SessionId, ZoneId};
+use crate::event::EndCause;
+use crate::exchange::{ToHub, ToZone, ZoneName};
+use crate::id::{ConnectionId, GameId, OwnerEpoch, SessionId, ZoneId};
 use crate::mark::{Mark, hit};
-use crate::seat::GameNews;
 use crate::session::{Flags, Place};
 use crate::time::Time;
-use crate::zone::{ZoneConfig, ZoneSpec};
+use crate::zone_registry::{RegistryInput, RegistryOutput, ZoneRegistry};
 
-/// Whether a zone can be spoken to.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum ZoneState {
-    Opening,
-    Open(OwnerEpoch),
-}
-
-/// A zone.
-#[derive(Debug)]
-pub(crate) struct ZoneInfo {
-    pub name: ZoneName,
-    pub hold: Hold,
-    pub match_running: bool,
-    /// It runs a Game: nobody is in it without a seat.
-    pub seated: bool,
-    state: ZoneState,
-    config: ZoneConfig,
-    /// When it faulted, as far as that still counts.
-    faults: VecDeque<Time>,
-    /// The client whose Join opened it. Not known after a restart: then it counts for nobody.
-    opened_by: Option<Opener>,
-    /// Somebody has been let in: from then on it is the game's to end it.
-    is_used: bool,
-    /// The hub is not ready before this zone is open.
-    awaited: bool,
-    /// An incarnation of it has been open since the start of the process.
-    has_opened: bool,
-    /// It was told to end: every incarnation is told again.
-    pub end_asked: bool,
-}
-
-impl ZoneInfo {
-    /// The incarnation that can be spoken to.
-    pub(crate) fn owner(&self) -> Option<OwnerEpoch> {
-        match self.state {
-            ZoneState::Open(owner) => Some(owner),
-            ZoneState::Opening => None,
+impl From<RegistryOutput> for HubOutput {
+    fn from(output: RegistryOutput) -> Self {
+        match output {
+            RegistryOutput::OpenZone(spec) => Self::OpenZone(spec),
+            RegistryOutput::DropZone(zone) => Self::DropZone(zone),
+            RegistryOutput::EndZone(zone, owner) => Self::ToZone(zone, owner, ToZone::End),
+            RegistryOutput::Game(name, news) => Self::Game(name, news),
+            RegistryOutput::Event(event) => Self::Event(event),
         }
-    }
-
-    /// Whether what it says waits for its store.
-    pub(crate) fn is_gated(&self) -> bool {
-        self.config.durability.is_gated()
-    }
-
-    pub(crate) fn opener(&self) -> Option<Opener> {
-        self.opened_by
-    }
-
-    /// Whether the hub is not ready before this zone is open.
-    pub(crate) fn is_awaited(&self) -> bool {
-        self.awaited
-    }
-
-    /// It is open, and nobody waits for that any more; true if somebody did.
-    pub(super) fn settle(&mut self) -> bool {
-        std::mem::take(&mut self.awaited)
-    }
-
-    /// Whether it is there: open, or about to be opened again from what the store or a faulted
-    /// incarnation has left.
-    pub(crate) fn is_kept(&self) -> bool {
-        self.awaited || self.has_opened
     }
 }
 
 impl Hub {
-    /// The zone of this name; opened if there is none and that is allowed. `client`: whose Join asks
-    /// for it; none: the server itself does.
-    pub(crate) fn find_zone(
-        &mut self,
-        name: &ZoneName,
-        create: bool,
-        client: Option<Opener>,
-    ) -> Result<ZoneId, RefusalCode> {
-        let id = ZoneId::of(&name.kind, &name.name);
-        if self.zones.contains_key(&id) {
-            return Ok(id);
-        }
-        let kind = self.config.kinds.get(&name.kind).ok_or(RefusalCode::UnknownKind)?;
-        if !create {
-            return Err(RefusalCode::UnknownZone);
-        }
-        let allowed = match client {
-            None => true,
-            Some(opener) => {
-                let (by_player, by_origin) = self.zones.opened_by(opener);
-                kind.client_may_create
-                    && by_player < self.config.zones_per_player_max
-                    && by_origin < self.config.guard.address_zones_max
-            }
-        };
-        if !allowed || self.zones.len() >= self.config.zones_max {
-            return Err(RefusalCode::CreateDenied);
-        }
-        self.open_zone(name.clone(), client, false, false);
-        Ok(id)
+    /// The zones that run Games: those that are open, and those that are kept and about to be.
+    pub fn games(&self) -> impl Iterator<Item = (GameId, &ZoneName)> {
+        self.zones.games()
     }
 
-    /// The zone of this name, opened if need be, for a session that shows no seat.
-    pub(crate) fn find_open_zone(
-        &mut self,
-        id: SessionId,
-        name: &ZoneName,
-    ) -> Result<ZoneId, RefusalCode> {
-        let zone = self.find_zone(name, true, None)?;
-        self.seat_shown(id, zone, "").map(|_| zone)
+    /// Whether a match runs in a zone; none while the zone has not said.
+    #[must_use]
+    pub fn match_running(&self, zone: ZoneId) -> Option<bool> {
+        let open = self.zones.view(zone).filter(|zone| zone.owner.is_some());
+        open.map(|zone| zone.match_running)
     }
 
-    pub(crate) fn open_zone(
+    /// Calls the registry of zones and passes on what it wants done, before anything that follows.
+    pub(crate) fn with_zones<T>(&mut self, call: impl FnOnce(&mut ZoneRegistry) -> T) -> T {
+        let result = call(&mut self.zones);
+        while let Some(output) = self.zones.next_output() {
+            self.push(output.into());
+        }
+        result
+    }
+
+    /// Sends a message to the open incarnation of a zone, if there is one.
+    pub(crate) fn tell_zone(&mut self, zone: ZoneId, message: ToZone) {
+        if let Some(owner) = self.zones.owner(zone) {
+            self.push(HubOutput::ToZone(zone, owner, message));
+        }
+    }
+
+    /// Takes a message of a zone: the registry what concerns the zone, the hub what concerns sessions.
+    pub(crate) fn on_zone_message(
         &mut self,
-        name: ZoneName,
-        opened_by: Option<Opener>,
-        awaited: bool,
-        seated: bool,
+        now: Time,
+        zone: ZoneId,
+        owner: OwnerEpoch,
+        message: ToHub,
     ) {
-        let Some(kind) = self.config.kinds.get(&name.kind) else { return };
-        let id = ZoneId::of(&name.kind, &name.name);
-        let config = kind.config.clone();
-        let info = ZoneInfo {
-            name: name.clone(),
-            hold: config.hold,
-            match_running: false,
-            seated,
-            state: ZoneState::Opening,
-            config: config.clone(),
-            faults: VecDeque::new(),
-            opened_by,
-            is_used: false,
-            awaited,
-            has_opened: false,
-            end_asked: false,
-        };
-        self.zones.insert(id, info);
-        let spec = ZoneSpec { id, name, config, seated, poisoned: None, closed: false };
-        self.push(HubOutput::OpenZone(Box::new(spec)));
-    }
-
-    pub(crate) fn heed_zone(&mut self, now: Time, zone: ZoneId, owner: OwnerEpoch, said: ToHub) {
-        let Some(info) = self.zones.get_mut(&zone) else { return };
-        match (info.state, &said) {
-            (ZoneState::Opening, ToHub::Opened { .. }) => {
-                info.state = ZoneState::Open(owner);
-                info.has_opened = true;
-            }
-            // A zone whose state cannot be saved faults before it has opened.
-            (ZoneState::Opening, ToHub::OpenRefused { .. } | ToHub::Faulted { .. }) => {}
-            (ZoneState::Open(current), _) if current == owner => {}
-            _ => return hit(Mark::StaleIgnored),
+        let input = RegistryInput::of(&message);
+        if !self.with_zones(|zones| zones.handle(now, zone, owner, input)) {
+            return;
         }
-        match said {
-            ToHub::Opened { members, match_running } => {
-                self.zone_opened(now, zone, &members, match_running);
-            }
-            ToHub::OpenRefused { text } => self.open_refused(now, zone, text),
+        match message {
+            ToHub::Opened { members, .. } => self.zone_opened(now, zone, members),
+            ToHub::OpenRefused { text } => self.zone_gone(now, zone, &text),
             ToHub::Admitted { session, stay } => self.admitted(now, session, stay),
             ToHub::JoinRefused { session, stay, code, text } => {
                 self.join_refused(session, (zone, stay), code, text);
@@ -210,21 +109,10 @@ impl Hub {
                     session.avatar = avatar;
                 }
             }
-            ToHub::Match { running } => self.set_match(now, zone, running),
-            ToHub::Faulted { poisoned, stuck, text } => {
-                self.faulted(now, zone, poisoned, stuck, text);
-            }
-            ToHub::Ended => self.zone_ended(now, zone),
-        }
-    }
-
-    fn set_match(&mut self, now: Time, zone: ZoneId, running: bool) {
-        if let Some(info) = self.zones.get_mut(&zone) {
-            info.match_running = running;
-        }
-        self.tell_host(zone, GameNews::Match(running));
-        if !running {
-            self.match_ended(now, zone);
+            ToHub::Match { running: true } => {}
+            ToHub::Match { running: false } => self.match_ended(now, zone),
+            ToHub::Faulted { poisoned, .. } => self.zone_faulted(now, zone, poisoned),
+            ToHub::Ended => self.zone_gone(now, zone, "the zone ended"),
         }
     }
 
@@ -237,27 +125,14 @@ impl Hub {
     }
 
     /// The zone is open: what it holds and what the sessions say are brought together.
-    fn zone_opened(
-        &mut self,
-        now: Time,
-        zone: ZoneId,
-        members: &[(SessionId, u32)],
-        match_running: bool,
-    ) {
-        self.zones.settle(zone);
-        if let Some(info) = self.zones.get_mut(&zone) {
-            info.match_running = match_running;
-            let (name, end_asked) = (info.name.clone(), info.end_asked);
-            if end_asked {
-                self.tell_zone(zone, ToZone::End);
-            }
-            self.push(HubOutput::Event(Event::ZoneOpened { zone, name }));
-            self.tell_host(zone, GameNews::Opened);
-            self.tell_host(zone, GameNews::Match(match_running));
+    fn zone_opened(&mut self, now: Time, zone: ZoneId, members: Vec<(SessionId, u32)>) {
+        let members: BTreeSet<(SessionId, u32)> = members.into_iter().collect();
+        for (session, stay) in self.leftovers(zone, &members) {
+            hit(Mark::Leftover);
+            let cause = PartCause::Lost;
+            self.tell_zone(zone, ToZone::Part { session, stay, cause });
         }
-        let members: BTreeSet<(SessionId, u32)> = members.iter().copied().collect();
-        self.part_leftovers(zone, &members);
-        let seated = self.zones.get(&zone).is_some_and(|info| info.seated);
+        let seated = self.zones.view(zone).is_some_and(|zone| zone.is_seated);
         let theirs: Vec<SessionId> = self.sessions_in(zone);
         for id in theirs {
             let Some(session) = self.sessions.get_mut(&id) else { continue };
@@ -300,54 +175,29 @@ impl Hub {
         self.finish_recovery(now);
     }
 
-    /// Parts members whose sessions are in another place, or in another stay, by now.
-    fn part_leftovers(&mut self, zone: ZoneId, members: &BTreeSet<(SessionId, u32)>) {
-        for (session, stay) in members {
+    /// Members whose sessions are in another place, or in another stay, by now.
+    fn leftovers(
+        &self,
+        zone: ZoneId,
+        members: &BTreeSet<(SessionId, u32)>,
+    ) -> Vec<(SessionId, u32)> {
+        let is_left = |(session, stay): &&(SessionId, u32)| {
             let known = self.sessions.get(session);
-            if known.is_none_or(|known| known.leg.stay != *stay || known.zone() != Some(zone)) {
-                hit(Mark::Leftover);
-                let cause = PartCause::Lost;
-                self.tell_zone(zone, ToZone::Part { session: *session, stay: *stay, cause });
-            }
-        }
+            known.is_none_or(|known| known.leg.stay != *stay || known.zone() != Some(zone))
+        };
+        members.iter().filter(is_left).copied().collect()
     }
 
-    /// Ends a zone that a client's Join has opened if nobody was ever let in and nobody is on the way
-    /// there any more. The game cannot do that: it has not heard of anybody.
+    /// If no session is in a zone or on its way there, the zone ends unless it was used.
     pub(crate) fn end_if_unused(&mut self, zone: ZoneId) {
-        let is_unused =
-            self.zones.get(&zone).is_some_and(|info| info.opened_by.is_some() && !info.is_used);
         // Frames that the zone still has to give back would be lost with it.
-        if is_unused
-            && self.sessions.in_zone(zone).next().is_none()
-            && self.connections_at(zone).is_empty()
-        {
-            self.tell_zone(zone, ToZone::End);
+        if self.sessions.in_zone(zone).next().is_none() && self.connections_at(zone).is_empty() {
+            self.with_zones(|zones| zones.end_unused(zone));
         }
-    }
-
-    /// A zone has let a session in.
-    pub(crate) fn note_used(&mut self, zone: ZoneId) {
-        if let Some(info) = self.zones.get_mut(&zone) {
-            info.is_used = true;
-        }
-    }
-
-    fn open_refused(&mut self, now: Time, zone: ZoneId, text: String) {
-        self.push(HubOutput::Event(Event::ZoneOpenRefused { zone, text: text.clone() }));
-        self.tell_host(zone, GameNews::Refused(text.clone()));
-        self.abandon_zone(now, zone, &text);
-    }
-
-    fn zone_ended(&mut self, now: Time, zone: ZoneId) {
-        self.tell_host(zone, GameNews::Ended);
-        self.abandon_zone(now, zone, "the zone ended");
     }
 
     /// There is no such zone any more: whoever was on its way there, or in it, is not.
-    fn abandon_zone(&mut self, now: Time, zone: ZoneId, text: &str) {
-        self.zones.remove(zone);
-        self.push(HubOutput::DropZone(zone));
+    fn zone_gone(&mut self, now: Time, zone: ZoneId, text: &str) {
         for id in self.sessions_in(zone) {
             let Some(session) = self.sessions.get(&id) else { continue };
             let stay = session.leg.stay;
@@ -372,32 +222,9 @@ impl Hub {
     }
 
     /// A callback panicked or is stuck: its members resume on the next incarnation.
-    fn faulted(
-        &mut self,
-        now: Time,
-        zone: ZoneId,
-        poisoned: Option<(SessionId, u64)>,
-        stuck: bool,
-        text: String,
-    ) {
-        let (mut within, most) = (self.config.faults_within, self.config.faults_max as usize);
-        let Some(info) = self.zones.get_mut(&zone) else { return };
-        if stuck {
-            hit(Mark::ZoneStuck);
-            // To be found stuck takes a while: that time does not make its faults rare.
-            within += info.config.callback_budget * self.config.faults_max.saturating_add(1);
-        }
-        info.state = ZoneState::Opening;
-        info.faults.push_back(now);
-        while info.faults.front().is_some_and(|at| now.since(*at) >= within) {
-            info.faults.pop_front();
-        }
-        let closed = info.faults.len() > most;
-        let (name, config, seated) = (info.name.clone(), info.config.clone(), info.seated);
-        self.push(HubOutput::Event(Event::ZoneFault { zone, text, closed }));
-        let poisoned = self.charge_fault(zone, poisoned);
-        let spec = ZoneSpec { id: zone, name, config, seated, poisoned, closed };
-        self.push(HubOutput::OpenZone(Box::new(spec)));
+    fn zone_faulted(&mut self, now: Time, zone: ZoneId, culprit: Option<(SessionId, u64)>) {
+        let poisoned = self.charge_fault(zone, culprit);
+        self.with_zones(|zones| zones.reopen(zone, poisoned));
         for id in self.sessions_in(zone) {
             if let Some(session) = self.sessions.get_mut(&id)
                 && let Place::Joining(joining) = &mut session.place
