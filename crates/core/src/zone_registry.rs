@@ -369,3 +369,6 @@ impl ZoneRegistry {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
