@@ -319,8 +319,8 @@ pub struct Hub {
     pub(crate) quarantined: BTreeSet<PlayerId>,
     pub(crate) book: Book<AfterAccount>,
     pub(crate) damaged_accounts: Vec<(AccountId, String)>,
-    /// Accounts that are being deleted: sessions that have not ended yet, and who waits for it.
-    pub(crate) forgetting: BTreeMap<AccountId, (usize, Option<u64>)>,
+    /// Accounts that are being deleted: sessions that have not ended yet, and the orders that wait for it.
+    pub(crate) forgetting: BTreeMap<AccountId, (BTreeSet<SessionId>, Vec<u64>)>,
     /// Orders that are answered once so much of what they end is committed, by their tickets.
     pub(crate) ending_for: BTreeMap<u64, usize>,
     /// Commands whose messages are not all sure to be heard yet, by their tickets.

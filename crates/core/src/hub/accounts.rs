@@ -12,7 +12,7 @@ use super::{Hub, HubOutput};
 use crate::account::{Account, Change, Holder, Link, Name, Refusal, Role, Step};
 use crate::connection::{AskId, Handshake, LoginClaim};
 use crate::event::EndCause;
-use crate::id::{AccountId, ConnectionId, PlayerId};
+use crate::id::{AccountId, ConnectionId, PlayerId, SessionId};
 use crate::mark::{Mark, hit};
 use crate::planted::{Bug, is_armed};
 use crate::session::Identity;
@@ -68,8 +68,8 @@ pub(crate) enum AfterAccount {
     Role(u64),
     /// End the player's sessions and delete the account; the answer, if somebody asked, comes then.
     Forget(Option<u64>),
-    /// It is deleted.
-    Forgotten(Option<u64>),
+    /// It is deleted: answer these commands.
+    Forgotten(Vec<u64>),
 }
 
 impl Hub {
@@ -242,14 +242,14 @@ impl Hub {
         }
     }
 
-    /// So many more sessions of an account that is being deleted have ended.
-    pub(crate) fn forget_account(&mut self, now: Time, id: AccountId, ended: usize) {
-        let Some((left, ticket)) = self.forgetting.get_mut(&id) else { return };
-        *left = left.saturating_sub(ended);
-        if *left == 0 {
-            let ticket = *ticket;
-            self.forgetting.remove(&id);
-            self.change_account(now, id, Change::Forget, AfterAccount::Forgotten(ticket));
+    /// Deletes an account once the last of its sessions, perhaps this one, has ended.
+    pub(crate) fn forget_account(&mut self, now: Time, id: AccountId, ended: Option<SessionId>) {
+        let Some((sessions, _)) = self.forgetting.get_mut(&id) else { return };
+        ended.map(|ended| sessions.remove(&ended));
+        if sessions.is_empty()
+            && let Some((_, tickets)) = self.forgetting.remove(&id)
+        {
+            self.change_account(now, id, Change::Forget, AfterAccount::Forgotten(tickets));
         }
     }
 
@@ -412,9 +412,11 @@ impl Hub {
                 AfterAccount::Answer(ticket)
                 | AfterAccount::End(ticket, _)
                 | AfterAccount::Role(ticket)
-                | AfterAccount::Forget(Some(ticket))
-                | AfterAccount::Forgotten(Some(ticket)) => self.not_done(ticket, refusal),
-                AfterAccount::Forget(None) | AfterAccount::Forgotten(None) => {}
+                | AfterAccount::Forget(Some(ticket)) => self.not_done(ticket, refusal),
+                AfterAccount::Forgotten(tickets) => {
+                    tickets.into_iter().for_each(|ticket| self.not_done(ticket, refusal));
+                }
+                AfterAccount::Forget(None) => {}
             },
         }
     }
@@ -450,13 +452,15 @@ impl Hub {
                 if let Some(player) = player {
                     self.forget_guest(player);
                 }
-                self.forgetting.insert(id, (sessions.len(), ticket));
                 sessions.iter().for_each(|session| self.after(*session, After::Ended(id)));
-                self.forget_account(now, id, 0);
+                let (left, tickets) = self.forgetting.entry(id).or_default();
+                left.extend(sessions);
+                tickets.extend(ticket);
+                self.forget_account(now, id, None);
             }
-            AfterAccount::Forgotten(ticket) => {
+            AfterAccount::Forgotten(tickets) => {
                 hit(Mark::AccountForgotten);
-                ticket.into_iter().for_each(|t| self.done(t));
+                tickets.into_iter().for_each(|ticket| self.done(ticket));
             }
         }
     }

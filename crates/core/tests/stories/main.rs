@@ -5,6 +5,7 @@
 
 mod desk;
 
+mod account_life;
 mod accounts;
 mod calls;
 mod crowd;
