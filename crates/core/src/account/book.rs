@@ -2,7 +2,7 @@
 //! not before; until then the account is what it was. Changes of one account wait for each other, so
 //! that each is judged by what the one before it left.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use bytes::Bytes;
 
@@ -47,6 +47,8 @@ pub struct Book<T> {
     by_player: BTreeMap<PlayerId, AccountId>,
     by_key: BTreeMap<PlayerId, AccountId>,
     pending: BTreeMap<AccountId, Pending<T>>,
+    /// Accounts that cannot be read. The store has their rows, so none is made in their place.
+    damaged: BTreeSet<AccountId>,
     /// The owner epoch of accounts that are made from now on.
     new_owner: OwnerEpoch,
     most: usize,
@@ -62,19 +64,22 @@ impl<T> Book<T> {
         new_owner: OwnerEpoch,
         most: usize,
     ) -> (Self, Vec<(AccountId, String)>) {
-        let (kept, by_player, by_key, pending) = Default::default();
-        let mut book = Self { kept, by_player, by_key, pending, new_owner, most };
-        let mut damaged = Vec::new();
+        let (kept, by_player, by_key, pending, damaged) = Default::default();
+        let mut book = Self { kept, by_player, by_key, pending, damaged, new_owner, most };
+        let mut whys = Vec::new();
         for (id, opened) in scopes {
             match row::decode(&opened) {
                 Ok(account) => {
                     let (owner, revision) = (opened.owner, opened.revision);
                     book.put(id, Kept { account, owner, revision });
                 }
-                Err(why) => damaged.push((id, why)),
+                Err(why) => {
+                    book.damaged.insert(id);
+                    whys.push((id, why));
+                }
             }
         }
-        (book, damaged)
+        (book, whys)
     }
 
     /// One account.
@@ -130,6 +135,7 @@ impl<T> Book<T> {
     pub fn preview(&self, id: AccountId, change: &Change) -> Result<Option<Account>, Refusal> {
         let next = Account::changed(self.get(id), change)?;
         match change {
+            Change::Create(_) if self.damaged.contains(&id) => Err(Refusal::Exists),
             Change::Create(_) if self.is_full(id) => Err(Refusal::Full),
             Change::Create(new) => {
                 new.keys.iter().try_for_each(|key| self.may_have(id, *key))?;

@@ -1,11 +1,11 @@
-//! The end of an account, ordered once or twice.
+//! The end of an account, ordered once or twice, and the name of one that cannot be read any more.
 
 use rejoin_core::account::{Name, Refusal, Role};
 use rejoin_core::hub::{
     AccountPolicy, Answer, Command, Duplicates, PasswordHash, PlayerCommand, Whom,
 };
-use rejoin_core::id::SessionId;
-use rejoin_core::scope::ScopeId;
+use rejoin_core::id::{AccountId, Revision, SessionId};
+use rejoin_core::scope::{Batch, Change, ScopeId};
 use rejoin_core::wire::Bytes;
 use rejoin_core::wire::v1::{CloseCode, Hello, Login, Welcome, hello, login};
 
@@ -85,4 +85,23 @@ fn an_account_that_is_deleted_twice_still_goes_after_its_last_session() {
     desk.restart();
     assert!(sessions.iter().all(|session| desk.hub.session(*session).is_none()));
     assert!(!has_account(&desk), "the start goes on with it");
+}
+
+/// The store keeps the rows that cannot be read: an account in their place would never be committed.
+#[test]
+fn the_name_of_an_account_that_cannot_be_read_is_taken() {
+    let mut desk = desk();
+    let id = AccountId::of_name("ann");
+    let scope = ScopeId::Account(id);
+    let owner = desk.store.owner(scope).expect("it is kept");
+    let garbage = Change::Put(Bytes::from_static(b"account"), Bytes::from_static(b"\xff"));
+    let changes = vec![garbage];
+    desk.store.submit(Batch { scope, owner, revision: Revision(2), changes, delete_scope: false });
+    desk.run();
+    desk.crash();
+    desk.restart();
+    assert_eq!(desk.hub.damaged_accounts().iter().map(|(id, _)| *id).collect::<Vec<_>>(), [id]);
+    assert_eq!(prove(&mut desk, "phone"), Err(CloseCode::Credential));
+    assert_eq!(desk.command(delete()), Some(Answer::PlayerRefused(Refusal::Unknown)));
+    assert_eq!(desk.command(add()), Some(Answer::PlayerRefused(Refusal::Exists)));
 }
