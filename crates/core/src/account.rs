@@ -4,9 +4,9 @@
 //!
 //! Bans are the player's, not the account's: they are kept and read where guests have theirs.
 
-pub mod book;
-
+mod core;
 mod row;
+mod table;
 
 use std::fmt;
 
@@ -14,7 +14,8 @@ use crate::id::{AccountId, PlayerId};
 use crate::mark::{Mark, hit};
 use crate::time::WallTime;
 
-pub use self::book::{Book, Step};
+pub(crate) use self::core::AccountOutput;
+pub(crate) use self::table::Accounts;
 
 /// The shortest and the longest name, in characters, which are bytes.
 pub const NAME_BYTES: (usize, usize) = (3, 32);
@@ -211,8 +212,6 @@ pub enum Change {
     },
     /// It is about to be deleted.
     Retire,
-    /// It is deleted.
-    Forget,
 }
 
 /// Without hashes.
@@ -226,7 +225,6 @@ impl fmt::Debug for Change {
             Self::SetRole(_) => "SetRole",
             Self::Use { .. } => "Use",
             Self::Retire => "Retire",
-            Self::Forget => "Forget",
         })
     }
 }
@@ -308,13 +306,13 @@ impl fmt::Display for Refusal {
 }
 
 impl Account {
-    /// What is left of an account after a change; none: nothing.
-    pub(crate) fn changed(known: Option<&Self>, change: &Change) -> Result<Option<Self>, Refusal> {
+    /// What an account is after a change.
+    pub(crate) fn changed(known: Option<&Self>, change: &Change) -> Result<Self, Refusal> {
         if let Change::Create(new) = change {
-            return if known.is_some() { Err(Refusal::Exists) } else { Ok(Some((**new).clone())) };
+            return if known.is_some() { Err(Refusal::Exists) } else { Ok((**new).clone()) };
         }
         let mut next = known.cloned().ok_or(Refusal::Unknown)?;
-        if next.leaving && !matches!(change, Change::Retire | Change::Forget) {
+        if next.leaving && !matches!(change, Change::Retire) {
             return Err(Refusal::Leaving);
         }
         match change {
@@ -335,9 +333,8 @@ impl Account {
                 next.leaving = true;
                 next.locked = true;
             }
-            Change::Forget => return Ok(None),
         }
-        Ok(Some(next))
+        Ok(next)
     }
 
     fn use_with(&mut self, link: Option<(PlayerId, Link)>) -> Result<(), Refusal> {

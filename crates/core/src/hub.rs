@@ -49,16 +49,14 @@ use self::player_gate::Player;
 use self::ration::Rations;
 use self::table::Sessions;
 use self::words::Telling;
-use crate::account::Book;
+use crate::account::Accounts;
 use crate::chance::Chance;
 pub use crate::connection::{AskId, ConnectionState, FrameKind, Stage, Verdict, table};
 use crate::connection::{Connection, ConnectionPhase};
 use crate::event::{Event, Offence, Step};
 use crate::exchange::{Link, ToHub, ToZone, ZoneName};
 use crate::guard::Origin;
-use crate::id::{
-    AccountId, ConnectionId, OwnerEpoch, PlayerId, Revision, SessionEpoch, SessionId, ZoneId,
-};
+use crate::id::{ConnectionId, OwnerEpoch, PlayerId, Revision, SessionEpoch, SessionId, ZoneId};
 use crate::mark::{Mark, hit};
 use crate::scope::{Batch, ScopeId};
 use crate::seat::{GameNews, SeatRefusal, SeatRequest};
@@ -317,10 +315,7 @@ pub struct Hub {
     pub(crate) rations: Rations,
     /// Players whose rows could not be read: they may be banned.
     pub(crate) quarantined: BTreeSet<PlayerId>,
-    pub(crate) book: Book<AfterAccount>,
-    pub(crate) damaged_accounts: Vec<(AccountId, String)>,
-    /// Accounts that are being deleted: sessions that have not ended yet, and the orders that wait for it.
-    pub(crate) forgetting: BTreeMap<AccountId, (BTreeSet<SessionId>, Vec<u64>)>,
+    pub(crate) book: Accounts<AfterAccount>,
     /// Orders that are answered once so much of what they end is committed, by their tickets.
     pub(crate) ending_for: BTreeMap<u64, usize>,
     /// Commands whose messages are not all sure to be heard yet, by their tickets.

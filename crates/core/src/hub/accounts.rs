@@ -9,10 +9,10 @@ use super::commit::After;
 use super::config::AccountPolicy;
 use super::deadline::Alarm;
 use super::{Hub, HubOutput};
-use crate::account::{Account, Change, Holder, Link, Name, Refusal, Role, Step};
+use crate::account::{Account, AccountOutput, Change, Holder, Link, Name, Refusal, Role};
 use crate::connection::{AskId, Handshake, LoginClaim};
 use crate::event::EndCause;
-use crate::id::{AccountId, ConnectionId, PlayerId, SessionId};
+use crate::id::{AccountId, ConnectionId, PlayerId, Revision, SessionId};
 use crate::mark::{Mark, hit};
 use crate::planted::{Bug, is_armed};
 use crate::session::Identity;
@@ -68,8 +68,8 @@ pub(crate) enum AfterAccount {
     Role(u64),
     /// End the player's sessions and delete the account; the answer, if somebody asked, comes then.
     Forget(Option<u64>),
-    /// It is deleted: answer these commands.
-    Forgotten(Vec<u64>),
+    /// It is deleted.
+    Forgotten(Option<u64>),
 }
 
 impl Hub {
@@ -82,7 +82,7 @@ impl Hub {
     /// Accounts that cannot be read, and why. Nobody is let in by their names.
     #[must_use]
     pub fn damaged_accounts(&self) -> &[(AccountId, String)] {
-        &self.damaged_accounts
+        self.book.damaged()
     }
 
     /// The key or secret of a login has proven itself: which account does it speak for?
@@ -190,7 +190,7 @@ impl Hub {
             let text = "an anonymous player has no key that could be linked";
             return self.refuse(id, CloseCode::AdmissionRefused, text);
         }
-        match self.book.preview(account, &change) {
+        match self.book.preview(account, &change).map(Some) {
             Ok(next) => {
                 claim.player = next.as_ref().map_or(claim.player, |next| next.player);
                 claim.account = next.as_ref().map(|next| (account, next.version));
@@ -242,15 +242,10 @@ impl Hub {
         }
     }
 
-    /// Deletes an account once the last of its sessions, perhaps this one, has ended.
-    pub(crate) fn forget_account(&mut self, now: Time, id: AccountId, ended: Option<SessionId>) {
-        let Some((sessions, _)) = self.forgetting.get_mut(&id) else { return };
-        ended.map(|ended| sessions.remove(&ended));
-        if sessions.is_empty()
-            && let Some((_, tickets)) = self.forgetting.remove(&id)
-        {
-            self.change_account(now, id, Change::Forget, AfterAccount::Forgotten(tickets));
-        }
+    /// It is committed that a session of an account that is being deleted has ended.
+    pub(crate) fn account_session_ended(&mut self, now: Time, id: AccountId, session: SessionId) {
+        self.book.session_ended(id, session);
+        self.take_account_outputs(now);
     }
 
     /// One answer for unknown and wrong; after too many of them only to wait.
@@ -380,44 +375,43 @@ impl Hub {
         change: Change,
         then: AfterAccount,
     ) {
-        let step = self.book.ask(id, change, then);
-        self.take_step(now, step);
+        self.book.ask(id, change, then);
+        self.take_account_outputs(now);
     }
 
-    pub(crate) fn account_committed(
-        &mut self,
-        now: Time,
-        id: AccountId,
-        revision: crate::id::Revision,
-    ) {
-        for step in self.book.committed(id, revision) {
-            self.take_step(now, step);
+    pub(crate) fn account_committed(&mut self, now: Time, id: AccountId, revision: Revision) {
+        self.book.committed(id, revision);
+        self.take_account_outputs(now);
+    }
+
+    /// Carries out what accounts have given out. One of these things can change an account again; what
+    /// that gives out comes after what was there before.
+    fn take_account_outputs(&mut self, now: Time) {
+        while let Some((id, output)) = self.book.next_output() {
+            match output {
+                AccountOutput::Commit(batch) => self.push(HubOutput::Commit(batch)),
+                AccountOutput::Done(then) => self.account_changed(now, id, then),
+                AccountOutput::Refused(refusal, then) => self.account_refused(now, refusal, then),
+            }
         }
     }
 
-    fn take_step(&mut self, now: Time, step: Step<AfterAccount>) {
-        match step {
-            Step::Waits => hit(Mark::AccountWaited),
-            Step::Commit(batch) => self.push(HubOutput::Commit(batch)),
-            Step::Done(id, then) => self.account_changed(now, id, then),
-            Step::Refused(refusal, then) => match then {
-                AfterAccount::Login(connection, ask) if refusal == Refusal::Exists => {
-                    self.made_meanwhile(now, connection, ask);
+    fn account_refused(&mut self, now: Time, refusal: Refusal, then: AfterAccount) {
+        match then {
+            AfterAccount::Login(connection, ask) if refusal == Refusal::Exists => {
+                self.made_meanwhile(now, connection, ask);
+            }
+            AfterAccount::Login(connection, ask) => {
+                if self.take_answered(connection, |state| state.preparing(ask)).is_some() {
+                    self.refuse_account(connection, refusal);
                 }
-                AfterAccount::Login(connection, ask) => {
-                    if self.take_answered(connection, |state| state.preparing(ask)).is_some() {
-                        self.refuse_account(connection, refusal);
-                    }
-                }
-                AfterAccount::Answer(ticket)
-                | AfterAccount::End(ticket, _)
-                | AfterAccount::Role(ticket)
-                | AfterAccount::Forget(Some(ticket)) => self.not_done(ticket, refusal),
-                AfterAccount::Forgotten(tickets) => {
-                    tickets.into_iter().for_each(|ticket| self.not_done(ticket, refusal));
-                }
-                AfterAccount::Forget(None) => {}
-            },
+            }
+            AfterAccount::Answer(ticket)
+            | AfterAccount::End(ticket, _)
+            | AfterAccount::Role(ticket)
+            | AfterAccount::Forget(Some(ticket))
+            | AfterAccount::Forgotten(Some(ticket)) => self.not_done(ticket, refusal),
+            AfterAccount::Forget(None) | AfterAccount::Forgotten(None) => {}
         }
     }
 
@@ -453,14 +447,13 @@ impl Hub {
                     self.forget_guest(player);
                 }
                 sessions.iter().for_each(|session| self.after(*session, After::Ended(id)));
-                let (left, tickets) = self.forgetting.entry(id).or_default();
-                left.extend(sessions);
-                tickets.extend(ticket);
-                self.forget_account(now, id, None);
+                let sessions = sessions.into_iter().collect();
+                self.book.leave(id, sessions, AfterAccount::Forgotten(ticket));
+                self.take_account_outputs(now);
             }
-            AfterAccount::Forgotten(tickets) => {
+            AfterAccount::Forgotten(ticket) => {
                 hit(Mark::AccountForgotten);
-                tickets.into_iter().for_each(|ticket| self.done(ticket));
+                ticket.into_iter().for_each(|t| self.done(t));
             }
         }
     }

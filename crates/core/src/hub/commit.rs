@@ -313,7 +313,7 @@ impl Hub {
             After::Zone(zone, message) => self.tell_zone(zone, message),
             After::Heard(ticket) => self.heard(ticket, true),
             After::Seats => self.ask_seats(now, session),
-            After::Ended(account) => self.forget_account(now, account, Some(session)),
+            After::Ended(account) => self.account_session_ended(now, account, session),
             After::EndKept(ticket) => self.end_kept(ticket),
             After::EndCommitted(player, credential) => {
                 self.ending_of.remove(&(player, session));

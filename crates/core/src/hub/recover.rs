@@ -11,7 +11,7 @@ use super::guests::Guests;
 use super::player_gate::{PLAYER_ROW, PlayerRow};
 use super::ration::Rations;
 use super::{Hub, HubConfig, HubCounts, Player};
-use crate::account::Book;
+use crate::account::Accounts;
 use crate::chance::Chance;
 use crate::event::EndCause;
 use crate::id::{AccountId, OwnerEpoch, PlayerId, SessionId};
@@ -70,8 +70,7 @@ impl Hub {
         let row = recovered.hub.rows.iter().find(|(key, _)| key == HUB_ROW);
         let row = row.and_then(|(_, value)| HubRow::decode(value.clone()).ok()).unwrap_or_default();
         let new_owner = recovered.new_owner();
-        let (book, damaged_accounts) =
-            Book::open(recovered.accounts, new_owner, config.accounts_max);
+        let book = Accounts::open(recovered.accounts, new_owner, config.accounts_max);
         let zones = ZoneRegistry::new(RegistryConfig::from(&config));
         let rations = Rations::new(config.guard.addresses_max);
         let mut chance = Chance::from_seed(seed);
@@ -97,8 +96,6 @@ impl Hub {
             rations,
             quarantined: recovered.damaged_players.iter().copied().collect(),
             book,
-            damaged_accounts,
-            forgetting: Default::default(),
             ending_for: Default::default(),
             tellings: Default::default(),
             players_only: recovered.players_only,
