@@ -12,6 +12,7 @@ mod deadline;
 mod frame;
 mod guests;
 mod hello;
+mod id_block;
 mod lobby;
 mod native;
 mod place;
@@ -45,6 +46,7 @@ use self::accounts::AfterAccount;
 use self::commit::Commits;
 use self::deadline::Alarms;
 use self::guests::Guests;
+use self::id_block::IdBlock;
 use self::player_gate::Player;
 use self::ration::Rations;
 use self::table::Sessions;
@@ -304,6 +306,7 @@ pub struct Hub {
     pub(crate) zones: ZoneRegistry,
     pub(crate) alarms: Alarms,
     pub(crate) commits: Commits,
+    pub(crate) ids: IdBlock,
     pub(crate) out: VecDeque<HubOutput>,
     pub(crate) wall: (Time, WallTime),
     /// Zones of before are still being opened.
@@ -459,7 +462,7 @@ impl Hub {
     /// Whether all that was running before the last crash runs again.
     #[must_use]
     pub fn is_ready(&self) -> bool {
-        self.commits.is_ready() && !self.recovering
+        self.ids.is_ready() && !self.recovering
     }
 
     pub(crate) fn push(&mut self, output: HubOutput) {

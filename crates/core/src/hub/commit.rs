@@ -2,10 +2,8 @@
 //! the next batch while one is at the store; whatever the change lets others see waits in the session's
 //! gate until then. Effects of one session keep their order.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 
-use bytes::Bytes;
-use prost::Message;
 use rejoin_wire::SharedFrame;
 use rejoin_wire::v1::{Applied, CloseCode, server_frame};
 
@@ -17,9 +15,9 @@ use crate::gate::{Gate, Gated};
 use crate::id::{
     AccountId, ConnectionId, OwnerEpoch, PlayerId, Revision, SessionEpoch, SessionId, ZoneId,
 };
-use crate::scope::{Batch, Change, History, Opened, RESTORED, ScopeId};
+use crate::scope::{Batch, ScopeId};
 use crate::session::{Outgoing, Place, Session, row};
-use crate::time::{Time, WallTime};
+use crate::time::Time;
 
 /// Inputs of one session that may wait for the store. A session that has so many takes no numbered frame
 /// of its client (they wait, at most a window of them), no command and no other connection.
@@ -62,22 +60,6 @@ pub(crate) enum After {
     EndCommitted(PlayerId, PlayerId),
 }
 
-/// The row of the hub's scope.
-#[derive(Clone, PartialEq, Message)]
-pub(crate) struct HubRow {
-    /// No session id at or above this has been given out.
-    #[prost(uint64, tag = "1")]
-    pub id_bound: u64,
-    /// The highest wall time seen, so that it never runs backwards.
-    #[prost(uint64, tag = "2")]
-    pub wall_ms: u64,
-    /// What guest secrets are made and checked with. Not in rows of before there was one.
-    #[prost(bytes = "bytes", tag = "3")]
-    pub guest_key: Bytes,
-}
-
-pub(crate) const HUB_ROW: &[u8] = b"hub";
-
 /// All commits on their way and what waits for them.
 #[derive(Debug, Default)]
 pub(crate) struct Commits {
@@ -92,24 +74,11 @@ pub(crate) struct Commits {
     /// Players of whom something is on its way, and those to be looked at before the input is over.
     pub(super) players: BTreeMap<PlayerId, PlayerCommits>,
     pub(super) stirred_players: BTreeSet<PlayerId>,
-    pub owner: OwnerEpoch,
     /// The owner epoch of players that the store does not have yet.
     pub(super) new_owner: OwnerEpoch,
-    revision: Revision,
     /// Messages from outside the game so far.
     pub words: u64,
-    /// The next session id.
-    pub next_id: u64,
-    /// Ids below this are ours to give.
-    id_bound: u64,
-    /// Bounds on their way to the store.
-    pending_bounds: VecDeque<(Revision, u64)>,
-    /// Whether ids above the bound may have been given out before a backup was restored.
-    history: History,
 }
-
-/// Ids that are passed over after a restore: more than were given out since any backup.
-const IDS_LOST: u64 = 1 << 32;
 
 impl Gated for AfterCommit {
     fn submit(batch: Batch) -> Self {
@@ -118,24 +87,13 @@ impl Gated for AfterCommit {
 }
 
 impl Commits {
-    pub(crate) fn new(hub: &Opened, new_owner: OwnerEpoch, id_bound: u64) -> Self {
-        let history = hub.history();
-        let next_id = match history {
-            History::Whole => id_bound.max(1),
-            History::RolledBack => id_bound.saturating_add(IDS_LOST),
-        };
-        let (owner, revision) = (hub.owner, hub.revision);
-        Self { owner, new_owner, revision, next_id, id_bound: next_id, history, ..Self::default() }
+    pub(crate) fn new(new_owner: OwnerEpoch) -> Self {
+        Self { new_owner, ..Self::default() }
     }
 
     /// Sessions and players with a commit under way.
     pub(crate) fn under_way(&self) -> usize {
         self.in_flight.len() + self.players.len()
-    }
-
-    /// Whether session ids can be given out.
-    pub(crate) fn is_ready(&self) -> bool {
-        self.next_id < self.id_bound
     }
 }
 
@@ -245,15 +203,7 @@ impl Hub {
             ScopeId::Session(session) => self.session_committed(now, session, revision),
             ScopeId::Player(player) => self.player_committed(player, revision),
             ScopeId::Account(account) => self.account_committed(now, account, revision),
-            ScopeId::Hub => {
-                let bounds = &mut self.commits.pending_bounds;
-                while bounds.front().is_some_and(|(needed, _)| *needed <= revision) {
-                    if let Some((_, bound)) = bounds.pop_front() {
-                        self.commits.id_bound = bound;
-                    }
-                }
-                self.finish_recovery(now);
-            }
+            ScopeId::Hub => self.hub_row_committed(now, revision),
             // Zones hear of theirs themselves, and so does the directory.
             _ => {}
         }
@@ -327,42 +277,5 @@ impl Hub {
         if self.link_of(session) == Some(link) {
             self.send_shared(link.connection, frame);
         }
-    }
-
-    /// Takes the next session id; none while no more are reserved.
-    pub(crate) fn next_session_id(&mut self, now: Time) -> Option<SessionId> {
-        let id = self.commits.next_id;
-        if id >= self.commits.id_bound {
-            return None;
-        }
-        self.commits.next_id += 1;
-        let spare = self.commits.id_bound - self.commits.next_id;
-        if spare < self.config.id_block / 2 && self.commits.pending_bounds.is_empty() {
-            self.reserve_ids(now);
-        }
-        Some(SessionId(id))
-    }
-
-    /// Reserves the next block of session ids: none is ever given out twice, whatever crashes.
-    pub(crate) fn reserve_ids(&mut self, now: Time) {
-        let bound = self.commits.id_bound.saturating_add(self.config.id_block.max(1));
-        self.commits.revision = self.commits.revision.next();
-        let revision = self.commits.revision;
-        self.commits.pending_bounds.push_back((revision, bound));
-        let WallTime(wall_ms) = self.wall(now);
-        let guest_key = Bytes::copy_from_slice(self.guests.key());
-        let row = HubRow { id_bound: bound, wall_ms, guest_key };
-        let row = Change::Put(Bytes::from_static(HUB_ROW), Bytes::from(row.encode_to_vec()));
-        let mut changes = vec![row];
-        if std::mem::take(&mut self.commits.history) == History::RolledBack {
-            changes.push(Change::Delete(Bytes::from_static(RESTORED)));
-        }
-        self.push(HubOutput::Commit(Batch {
-            scope: ScopeId::Hub,
-            owner: self.commits.owner,
-            revision,
-            changes,
-            delete_scope: false,
-        }));
     }
 }

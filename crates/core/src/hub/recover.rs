@@ -5,9 +5,10 @@
 use prost::Message;
 use rejoin_wire::v1::RefusalCode;
 
-use super::commit::{Commits, HUB_ROW, HubRow};
+use super::commit::Commits;
 use super::deadline::Alarms;
 use super::guests::Guests;
+use super::id_block::{HUB_ROW, HubRow, IdBlock};
 use super::player_gate::{PLAYER_ROW, PlayerRow};
 use super::ration::Rations;
 use super::{Hub, HubConfig, HubCounts, Player};
@@ -87,7 +88,8 @@ impl Hub {
             guests,
             zones,
             alarms: Alarms::default(),
-            commits: Commits::new(&recovered.hub, new_owner, row.id_bound),
+            commits: Commits::new(new_owner),
+            ids: IdBlock::new(&recovered.hub, row.id_bound),
             out: Default::default(),
             wall: (now, WallTime(row.wall_ms)),
             recovering: true,
@@ -217,7 +219,7 @@ impl Hub {
 
     /// Once every zone of before is open and players are let in, holds begin to run.
     pub(crate) fn finish_recovery(&mut self, now: Time) {
-        if !self.recovering || !self.zones.is_settled() || !self.commits.is_ready() {
+        if !self.recovering || !self.zones.is_settled() || !self.ids.is_ready() {
             return;
         }
         self.recovering = false;

@@ -242,7 +242,7 @@ impl Hub {
 
     fn next_word(&mut self) -> u64 {
         self.commits.words += 1;
-        (self.commits.owner.0 << NUMBERS_BITS) + self.commits.words
+        (self.ids.owner().0 << NUMBERS_BITS) + self.commits.words
     }
 
     fn audience(&self, to: Audience) -> Vec<SessionId> {
