@@ -22,6 +22,7 @@ pub mod guard;
 pub mod hub;
 pub mod id;
 pub mod mark;
+pub mod never;
 pub mod planted;
 pub mod roster;
 pub mod scope;

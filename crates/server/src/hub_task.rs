@@ -109,6 +109,9 @@ impl HubTask {
                 },
                 _ = walls.tick() => {
                     self.sight.logbook.tell_suppressed();
+                    if let Some(report) = rejoin_core::never::take_first() {
+                        self.sight.logbook.impossible(&report);
+                    }
                     self.sight.metrics.returns.copy(self.hub.counts(), self.hub.load());
                     self.feed(HubInput::Wall(wall()));
                 }

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use rejoin_core::event::{EndCause, Event, Step};
 use rejoin_core::id::{ConnectionId, SessionId};
+use rejoin_core::never::Impossible;
 
 use crate::clock::Clock;
 use crate::tally::Origin;
@@ -73,9 +74,10 @@ pub(crate) enum Cause {
     Host,
     Game,
     Admission,
+    Impossible,
 }
 
-const CAUSES: [(Cause, &str); 28] = [
+const CAUSES: [(Cause, &str); 29] = [
     (Cause::Created, "session created"),
     (Cause::Linked, "session linked"),
     (Cause::Idle, "idle timeout"),
@@ -92,6 +94,7 @@ const CAUSES: [(Cause, &str); 28] = [
     (Cause::Host, "host"),
     (Cause::Game, "game ended"),
     (Cause::Admission, "the admission hook gives no verdict"),
+    (Cause::Impossible, "a state that the rules exclude"),
     (Cause::Guard(Step::Warn), "guard step: warn"),
     (Cause::Guard(Step::Throttle), "guard step: throttle"),
     (Cause::Guard(Step::Sever), "guard step: sever"),
@@ -227,7 +230,14 @@ impl Logbook {
         tracing::info!(%session, cause, lasted_s, suppressed, "session ended");
     }
 
-    /// Lines of events that need nothing but what is in them.
+    /// The first report of a `never!` since the last line of this. It is a bug of the server's.
+    pub(crate) fn impossible(&self, report: &Impossible) {
+        if let Some(suppressed) = self.pass(Cause::Impossible) {
+            let Impossible { site, fact } = report;
+            tracing::error!(site, fact, suppressed, "a state that the rules exclude");
+        }
+    }
+
     /// A host's event; others are not written.
     fn host(&self, event: &Event) {
         let (host, what) = match event {
@@ -243,6 +253,7 @@ impl Logbook {
         }
     }
 
+    /// Lines of events that need nothing but what is in them.
     pub(crate) fn event(&self, event: &Event) {
         match event {
             Event::SessionLinked { session, connection } => {

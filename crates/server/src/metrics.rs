@@ -96,6 +96,7 @@ pub(crate) struct Metrics {
     hub_mailbox: [Gauge; 2],
     zone_mailboxes: [Gauge; 2],
     log_suppressed: Counter,
+    impossible: Counter,
     ready: Gauge,
 }
 
@@ -108,6 +109,7 @@ pub(crate) struct Levels {
     pub(crate) zone_mail: usize,
     pub(crate) zone_mail_deepest: usize,
     pub(crate) log_suppressed: u64,
+    pub(crate) impossible: u64,
     pub(crate) is_ready: bool,
 }
 
@@ -254,6 +256,7 @@ impl Metrics {
             hub_mailbox: desk.hub_mailbox(),
             zone_mailboxes: desk.zone_mailboxes(),
             log_suppressed: desk.counter("log_lines_suppressed", "Lines the log held back"),
+            impossible: desk.counter("impossible", "States that the rules exclude"),
             ready: desk.gauge("ready", "Whether players are let in"),
             registry: std::mem::take(&mut desk.0),
         }
@@ -271,8 +274,12 @@ impl Metrics {
         gauge(&self.zone_mailboxes[1], levels.zone_mail_deepest);
         gauge(&self.ready, usize::from(levels.is_ready));
         // Two scrapes at once must not count the same lines twice.
-        let inner: &AtomicU64 = self.log_suppressed.inner();
-        inner.fetch_max(levels.log_suppressed, std::sync::atomic::Ordering::Relaxed);
+        let raise = |counter: &Counter, value| {
+            let inner: &AtomicU64 = counter.inner();
+            inner.fetch_max(value, std::sync::atomic::Ordering::Relaxed);
+        };
+        raise(&self.log_suppressed, levels.log_suppressed);
+        raise(&self.impossible, levels.impossible);
         let mut text = String::new();
         prometheus_client::encoding::text::encode(&mut text, &self.registry)?;
         Ok(text)

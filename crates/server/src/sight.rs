@@ -275,6 +275,7 @@ impl Sight {
             zone_mail: waiting().sum(),
             zone_mail_deepest: waiting().max().unwrap_or(0),
             log_suppressed: self.logbook.suppressed_total(),
+            impossible: rejoin_core::never::count(),
             ..Levels::default()
         }
     }

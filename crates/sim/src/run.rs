@@ -9,6 +9,9 @@ use rejoin_core::planted::{self, Bug};
 use crate::check::Violation;
 use crate::world::World;
 
+/// What cannot be is a violation here, also in a release build: it panics, and `no-panic` tells of it.
+const _: () = assert!(rejoin_core::never::STOPS);
+
 /// Simulated time that everybody has to come back once faults have stopped.
 const RECOVERY_US: u64 = 90_000_000;
 /// Simulated time between two nudges while they do.

@@ -139,6 +139,8 @@ fn every_line_has_its_name_and_its_fields() {
         log.event(&Event::ZoneFault { zone: ZoneId(5), text, closed: false });
         log.ended(session, EndCause::Idle, Duration::from_millis(1_500));
         log.ended(session, EndCause::Left, Duration::from_secs(2));
+        let (site, fact) = ("zone/stream.rs:7".to_owned(), "7 is said to nobody".to_owned());
+        log.impossible(&Impossible { site, fact });
     });
     let expected = [
         r#"INFO session created session=7 connection=3 transport="websocket" address=hidden"#,
@@ -149,6 +151,7 @@ fn every_line_has_its_name_and_its_fields() {
         "INFO idle timeout session=7",
         r#"INFO session ended session=7 cause="idle" lasted_s=1.5"#,
         r#"INFO session ended session=7 cause="left" lasted_s=2.0"#,
+        r#"ERROR a state that the rules exclude site="zone/stream.rs:7" fact="7 is said to nobody""#,
     ];
     assert_eq!(lines, expected);
 }

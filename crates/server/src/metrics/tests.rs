@@ -74,3 +74,14 @@ fn connections_that_share_a_place_and_those_that_do_not_add_up() {
     }
     assert!(text.contains("rejoin_bytes_sent_total 500"), "{text}");
 }
+
+#[test]
+fn reports_of_what_cannot_be_are_counted_once() {
+    let metrics = Metrics::new();
+    assert!(text(&metrics).contains("rejoin_impossible_total 0"));
+    for _ in 0..2 {
+        let levels = Levels { impossible: 3, ..Levels::default() };
+        let text = metrics.text(levels).expect("it can be written");
+        assert!(text.contains("rejoin_impossible_total 3"), "{text}");
+    }
+}
