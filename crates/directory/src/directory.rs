@@ -16,6 +16,7 @@ use std::sync::Arc;
 use rejoin_core::chance::Chance;
 use rejoin_core::event::Event;
 use rejoin_core::id::{GameId, HostId, OwnerEpoch, QueueId, Revision};
+use rejoin_core::never;
 use rejoin_core::scope::{Batch, ScopeId};
 use rejoin_core::time::{Time, WallTime};
 
@@ -269,7 +270,12 @@ impl Directory {
             ScopeId::Game(id) => self.tell_game(now, id, GameInput::Wake),
             ScopeId::Host(id) => self.tell_host(now, id, HostInput::Wake),
             ScopeId::Queue(id) => self.tell_queue(now, id, QueueInput::Wake),
-            _ => {}
+            ScopeId::Catalogue
+            | ScopeId::Hub
+            | ScopeId::Session(_)
+            | ScopeId::Zone(_)
+            | ScopeId::Player(_)
+            | ScopeId::Account(_) => never!("{part:?} has an alarm in the directory"),
         }
     }
 
@@ -282,7 +288,11 @@ impl Directory {
                 self.catalogue.committed(revision);
                 self.drain_catalogue();
             }
-            _ => {}
+            ScopeId::Hub
+            | ScopeId::Session(_)
+            | ScopeId::Zone(_)
+            | ScopeId::Player(_)
+            | ScopeId::Account(_) => never!("the directory has committed something of {scope:?}"),
         }
     }
 

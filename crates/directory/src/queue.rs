@@ -4,6 +4,7 @@
 pub(crate) mod core;
 pub mod policy;
 pub(crate) mod row;
+mod unplaced;
 pub mod watch;
 
 use std::time::Duration;

@@ -31,6 +31,32 @@ pub fn refusal(refusal: &Refusal) -> SeatRefusal {
         Refusal::SeatTaken => SeatRefusal::Taken,
         Refusal::WrongStatus(_) | Refusal::GameEnded(_) => SeatRefusal::GameOver,
         Refusal::NotClaimed => SeatRefusal::NotClaimed,
-        _ => SeatRefusal::Unavailable,
+        Refusal::Invalid { .. }
+        | Refusal::NotAccepting
+        | Refusal::HostAway
+        | Refusal::HostUnhealthy
+        | Refusal::GameFull { .. }
+        | Refusal::KeyReused
+        | Refusal::WrongSecret
+        | Refusal::AlreadySeated { .. }
+        | Refusal::TooManySeats { .. }
+        | Refusal::OwnHost
+        | Refusal::NoHost
+        | Refusal::TerminalAlias(_)
+        | Refusal::LimitReached { .. }
+        | Refusal::Exists(_)
+        | Refusal::InUse(_)
+        | Refusal::Busy
+        | Refusal::StaleLease
+        | Refusal::HooksNotSet
+        | Refusal::HostEnded
+        | Refusal::NotYours
+        | Refusal::Vetoed(_)
+        | Refusal::HostSilent
+        | Refusal::PlacementEnded
+        | Refusal::Filter(_)
+        | Refusal::Sort(_)
+        | Refusal::TooBroad { .. }
+        | Refusal::WrongCursor => SeatRefusal::Unavailable,
     }
 }

@@ -1,6 +1,7 @@
 //! Commands from outside and questions of hosts, each led to the part that decides.
 
 use rejoin_core::id::{GameId, HostId, OwnerEpoch, QueueId};
+use rejoin_core::never;
 
 use super::{Directory, DirectoryOutput};
 use crate::caller::{Caller, Lock, Payer, Secret};
@@ -51,7 +52,9 @@ impl Directory {
                     let view = ended.clone();
                     self.answer(ticket, Ok(Answer::Host(view)));
                 }
-                _ => self.ask_host(now, ticket, host, HostInput::Describe { ticket }),
+                Some(_) | None => {
+                    self.ask_host(now, ticket, host, HostInput::Describe { ticket });
+                }
             },
             Command::FindHost(game) => {
                 let outcome = self.find_host(game);
@@ -148,8 +151,35 @@ impl Directory {
             Command::Confirm { game, seat, holder } => (game, Ask::Confirm { seat, holder }),
             Command::Abandon { game, seat, holder } => (game, Ask::Abandon { seat, holder }),
             Command::Complete { game, seat, holder } => (game, Ask::Complete { seat, holder }),
-            // All others were led elsewhere.
-            _ => return self.answer(ticket, Err(Refusal::NotFound(What::Game))),
+            // For a caller within another caller's there is no answer but this; the two functions above
+            // take the rest.
+            Command::For(..) => return self.answer(ticket, Err(Refusal::NotFound(What::Game))),
+            command @ (Command::PutFleet(_)
+            | Command::DeleteFleet(_)
+            | Command::PutAlias(_)
+            | Command::DeleteAlias(_)
+            | Command::ListCatalogue
+            | Command::PutQueue(_)
+            | Command::DeleteQueue(_)
+            | Command::Register(_)
+            | Command::RegisterOwn { .. }
+            | Command::ListQueues
+            | Command::DescribeHost(_)
+            | Command::ListHosts { .. }
+            | Command::DrainHost(_)
+            | Command::Create { .. }
+            | Command::FindHost(_)
+            | Command::ListGames { .. }
+            | Command::Place { .. }
+            | Command::CancelPlacement { .. }
+            | Command::DescribePlacement { .. }
+            | Command::Search(_)
+            | Command::Subscribe { .. }
+            | Command::Watch { .. }
+            | Command::Unsubscribe(_)) => {
+                never!("nobody took {command:?}");
+                return self.answer(ticket, Err(Refusal::NotFound(What::Game)));
+            }
         };
         self.ask_game(now, ticket, game, ask);
     }
@@ -247,7 +277,9 @@ impl Directory {
 
     /// Enters a queue at the fleets that it leads to.
     pub(super) fn lead(&mut self, id: QueueId) {
-        let Some(queue) = self.queues.get(&id) else { return };
+        let Some(queue) = self.queues.get(&id) else {
+            return never!("{id:?} is entered at its fleets and is no queue");
+        };
         for to in &queue.spec().destinations {
             self.queues_of.entry(to.fleet.clone()).or_default().insert(id);
         }
@@ -255,7 +287,9 @@ impl Directory {
 
     /// Takes it out again.
     pub(super) fn unlead(&mut self, id: QueueId) {
-        let Some(queue) = self.queues.get(&id) else { return };
+        let Some(queue) = self.queues.get(&id) else {
+            return never!("{id:?} is taken out of its fleets and is no queue");
+        };
         for to in &queue.spec().destinations {
             if let Some(queues) = self.queues_of.get_mut(&to.fleet) {
                 queues.remove(&id);

@@ -5,6 +5,7 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use rejoin_core::id::{GameId, HostId};
+use rejoin_core::never;
 
 use super::Directory;
 use super::steps::SEARCHES_MAX;
@@ -122,11 +123,14 @@ impl Directory {
 
     /// Whether a host runs a Game, as it is committed.
     pub(super) fn host_game_seen(&mut self, host: HostId, game: GameId, runs: bool) {
-        let Some(seen) = self.seen_hosts.get_mut(&host) else { return };
+        let Some(seen) = self.seen_hosts.get_mut(&host) else {
+            return never!("{host:?} has a Game and was never seen");
+        };
         match (seen.games.binary_search(&game), runs) {
             (Err(place), true) => seen.games.insert(place, game),
             (Ok(place), false) => drop(seen.games.remove(place)),
-            _ => {}
+            // The host told of all its Games in the same commit.
+            (Ok(_), true) | (Err(_), false) => {}
         }
     }
 
@@ -153,9 +157,11 @@ impl Directory {
 
     /// A fleet was made or changed: its shelf follows what is declared.
     pub(super) fn redeclare(&mut self, fleet: &str) {
-        let Ok(known) = self.catalogue.fleet(fleet) else { return };
-        if let Some(shelf) = self.shelves.get_mut(fleet) {
-            shelf.redeclare(&known.indexed);
+        match (self.catalogue.fleet(fleet), self.shelves.get_mut(fleet)) {
+            (Ok(known), Some(shelf)) => shelf.redeclare(&known.indexed),
+            // Its shelf is made with its first Game.
+            (Ok(_), None) => {}
+            (Err(_), _) => never!("the fleet {fleet} was put and is in no catalogue"),
         }
     }
 

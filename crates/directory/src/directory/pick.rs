@@ -1,6 +1,7 @@
 //! Choosing a host: the least loaded, and among equals the first by name.
 
 use rejoin_core::id::{GameId, HostId, QueueId, SeatId};
+use rejoin_core::never;
 
 use super::Directory;
 use super::roll::Place;
@@ -64,8 +65,13 @@ impl Directory {
 
     /// A placement wants a host.
     pub(super) fn seek(&mut self, now: Moment, id: QueueId, name: &str) {
-        let Some(queue) = self.queues.get(&id) else { return };
-        let Some((placement, waited)) = queue.seeking(name) else { return };
+        let Some(queue) = self.queues.get(&id) else {
+            return never!("{id:?} seeks a host for {name} and is no queue");
+        };
+        let Some((placement, waited)) = queue.seeking(name) else {
+            // It has ended, or got a host, between the commit that asked for this and now.
+            return hit(Mark::StaleMail);
+        };
         let spec = queue.spec();
         let mut fleets: Vec<&str> = spec.destinations.iter().map(|to| to.fleet.as_str()).collect();
         fleets.sort_unstable();
@@ -93,14 +99,14 @@ impl Directory {
         self.enrol(host);
     }
 
-    /// The host has heard of it, or never will.
+    /// The host has heard of it, or never will. Said again when the Game ends.
     pub(super) fn unintend(&mut self, host: HostId, game: GameId) {
-        let Some(games) = self.intended.get_mut(&host) else { return };
-        let was_there = games.remove(&game);
-        if games.is_empty() {
-            self.intended.remove(&host);
-        }
-        if was_there {
+        if let Some(games) = self.intended.get_mut(&host)
+            && games.remove(&game)
+        {
+            if games.is_empty() {
+                self.intended.remove(&host);
+            }
             self.enrol(host);
         }
     }

@@ -99,11 +99,7 @@ impl Directory {
         let config = self.config.clone();
         for (id, opened) in &recovered.hosts {
             match HostCore::open(now.time, config.clone(), *id, opened) {
-                Ok(host) => {
-                    self.crews.insert((host.registration().fleet.clone(), *id));
-                    self.hosts.insert(*id, Box::new(host));
-                    self.drain_host(*id);
-                }
+                Ok(host) => self.enter_host(*id, Box::new(host)),
                 Err(why) => damaged.push((ScopeId::Host(*id), why)),
             }
         }
@@ -115,8 +111,7 @@ impl Directory {
                     }
                     // The clock was there already.
                     self.wall.1 = self.wall.1.max(game.wall());
-                    self.games.insert(*id, Box::new(game));
-                    self.drain_game(*id);
+                    self.enter_game(Box::new(game));
                 }
                 Err(why) => damaged.push((ScopeId::Game(*id), why)),
             }
@@ -124,9 +119,8 @@ impl Directory {
         for (id, opened) in &recovered.queues {
             match QueueCore::open(now, config.clone(), *id, opened) {
                 Ok(queue) => {
-                    self.queues.insert(*id, queue);
+                    self.enter_queue(*id, queue);
                     self.lead(*id);
-                    self.drain_queue(*id);
                 }
                 Err(why) => damaged.push((ScopeId::Queue(*id), why)),
             }

@@ -40,7 +40,7 @@ impl Roll {
             (Some(known), Some((place, load))) => {
                 known.rank.0 == *load && known.location == place.location
             }
-            _ => false,
+            (None, Some(_)) | (Some(_), None) => false,
         };
         if is_same {
             return;

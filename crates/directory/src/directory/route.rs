@@ -2,6 +2,7 @@
 //! so that its sender can come to an end.
 
 use rejoin_core::id::{GameId, HostId, QueueId};
+use rejoin_core::never;
 use rejoin_core::scope::ScopeId;
 
 use super::{Directory, DirectoryOutput};
@@ -9,10 +10,10 @@ use crate::effect::{Effect, NewGame, ToGame, ToHost, ToQueue};
 use crate::game::EndCause;
 use crate::game::core::{GameCore, GameInput};
 use crate::host::HostView;
-use crate::host::core::HostInput;
+use crate::host::core::{HostCore, HostInput};
 use crate::mark::{Mark, hit};
 use crate::moment::Moment;
-use crate::queue::core::QueueInput;
+use crate::queue::core::{QueueCore, QueueInput};
 
 /// Hosts that have ended and can be looked up. Their Games are kept for longer, and in the store.
 const ENDED_HOSTS_MAX: usize = 1_000;
@@ -68,7 +69,8 @@ impl Directory {
                 (game, ToGame::Lost(host, EndCause::HostLost))
             }
             ToHost::Destroy { game, .. } => (game, ToGame::Destroyed(host)),
-            ToHost::UpdateEnd(_) | ToHost::Release(_) => return,
+            // The Game waits for no answer to these.
+            ToHost::UpdateEnd(_) | ToHost::Release(_) => return hit(Mark::StaleMail),
         };
         hit(Mark::StaleMail);
         self.tell_game(now, game, GameInput::Mail(word));
@@ -101,58 +103,78 @@ impl Directory {
                 };
                 self.tell_queue(now, origin.queue, QueueInput::Mail(failed));
             }
-            _ => self.create_game(now, new),
+            Some(_) | None => self.create_game(now, new),
         }
     }
 
     pub(super) fn create_game(&mut self, now: Moment, new: NewGame) {
-        let id = new.id;
-        self.intend(new.host, id);
+        self.intend(new.host, new.id);
         let game = GameCore::create(now, self.config.clone(), new);
-        self.games.insert(id, Box::new(game));
-        self.drain_game(id);
+        self.enter_game(Box::new(game));
     }
 
-    pub(super) fn tell_game(&mut self, now: Moment, id: GameId, input: GameInput) {
-        let Some(game) = self.games.get_mut(&id) else { return hit(Mark::StaleMail) };
-        game.handle(now, input);
+    /// Takes in a Game that is new or was loaded, with what it has to say.
+    pub(super) fn enter_game(&mut self, mut game: Box<GameCore>) {
+        let id = game.id();
         self.mail.extend(std::iter::from_fn(|| game.next_output()));
-        let at = game.next_deadline();
-        self.arm(ScopeId::Game(id), at);
+        self.arm(ScopeId::Game(id), game.next_deadline());
+        self.games.insert(id, game);
     }
 
-    pub(super) fn tell_host(&mut self, now: Moment, id: HostId, input: HostInput) {
-        let Some(host) = self.hosts.get_mut(&id) else { return hit(Mark::StaleMail) };
-        host.handle(now.time, input);
-        self.drain_host(id);
-    }
-
-    pub(super) fn tell_queue(&mut self, now: Moment, id: QueueId, input: QueueInput) {
-        let Some(queue) = self.queues.get_mut(&id) else { return };
-        queue.handle(now, input);
-        self.drain_queue(id);
-    }
-
-    pub(super) fn drain_game(&mut self, id: GameId) {
-        let Some(game) = self.games.get_mut(&id) else { return };
-        self.mail.extend(std::iter::from_fn(|| game.next_output()));
-        let at = game.next_deadline();
-        self.arm(ScopeId::Game(id), at);
-    }
-
-    pub(super) fn drain_host(&mut self, id: HostId) {
-        let Some(host) = self.hosts.get_mut(&id) else { return };
+    /// The same for a host.
+    pub(super) fn enter_host(&mut self, id: HostId, mut host: Box<HostCore>) {
+        self.crews.insert((host.registration().fleet.clone(), id));
         self.mail.extend(std::iter::from_fn(|| host.next_output()));
-        let at = host.next_deadline();
-        self.arm(ScopeId::Host(id), at);
+        self.arm(ScopeId::Host(id), host.next_deadline());
+        self.hosts.insert(id, host);
         self.enrol(id);
     }
 
-    pub(super) fn drain_queue(&mut self, id: QueueId) {
-        let Some(queue) = self.queues.get_mut(&id) else { return };
+    /// The same for a queue.
+    pub(super) fn enter_queue(&mut self, id: QueueId, mut queue: QueueCore) {
         self.mail.extend(std::iter::from_fn(|| queue.next_output()));
-        let at = queue.next_deadline();
-        self.arm(ScopeId::Queue(id), at);
+        self.arm(ScopeId::Queue(id), queue.next_deadline());
+        self.queues.insert(id, queue);
+    }
+
+    /// A Game that has been purged hears nothing: its sender has not heard of that yet.
+    pub(super) fn tell_game(&mut self, now: Moment, id: GameId, input: GameInput) {
+        match self.games.get_mut(&id) {
+            Some(game) => {
+                game.handle(now, input);
+                self.mail.extend(std::iter::from_fn(|| game.next_output()));
+                let at = game.next_deadline();
+                self.arm(ScopeId::Game(id), at);
+            }
+            None => hit(Mark::StaleMail),
+        }
+    }
+
+    /// A host that has ended hears nothing: its process or a Game may speak of it a little longer.
+    pub(super) fn tell_host(&mut self, now: Moment, id: HostId, input: HostInput) {
+        match self.hosts.get_mut(&id) {
+            Some(host) => {
+                host.handle(now.time, input);
+                self.mail.extend(std::iter::from_fn(|| host.next_output()));
+                let at = host.next_deadline();
+                self.arm(ScopeId::Host(id), at);
+                self.enrol(id);
+            }
+            None => hit(Mark::StaleMail),
+        }
+    }
+
+    /// A queue that is deleted hears nothing: the word on a commit may come late.
+    pub(super) fn tell_queue(&mut self, now: Moment, id: QueueId, input: QueueInput) {
+        match self.queues.get_mut(&id) {
+            Some(queue) => {
+                queue.handle(now, input);
+                self.mail.extend(std::iter::from_fn(|| queue.next_output()));
+                let at = queue.next_deadline();
+                self.arm(ScopeId::Queue(id), at);
+            }
+            None => hit(Mark::StaleMail),
+        }
     }
 
     pub(super) fn drain_catalogue(&mut self) {
@@ -164,8 +186,9 @@ impl Directory {
         let turn = self.ends.last_key_value().map_or(0, |(turn, _)| turn + 1);
         self.ends.insert(turn, view.id);
         self.ended_hosts.insert(view.id, (turn, view));
-        while self.ends.len() > ENDED_HOSTS_MAX {
-            let Some((turn, id)) = self.ends.pop_first() else { return };
+        while self.ends.len() > ENDED_HOSTS_MAX
+            && let Some((turn, id)) = self.ends.pop_first()
+        {
             if self.ended_hosts.get(&id).is_some_and(|(known, _)| *known == turn) {
                 self.ended_hosts.remove(&id);
             }
@@ -202,7 +225,12 @@ impl Directory {
                 self.seen_queues.remove(&id);
                 self.forget_queue(id);
             }
-            _ => {}
+            ScopeId::Catalogue
+            | ScopeId::Hub
+            | ScopeId::Session(_)
+            | ScopeId::Zone(_)
+            | ScopeId::Player(_)
+            | ScopeId::Account(_) => never!("the directory has deleted {scope:?}"),
         }
     }
 }

@@ -6,6 +6,7 @@ use std::collections::btree_map::Entry;
 use std::ops::Bound;
 
 use rejoin_core::id::QueueId;
+use rejoin_core::never;
 use rejoin_core::time::{Time, WallTime};
 
 use super::{Directory, DirectoryOutput};
@@ -76,26 +77,25 @@ impl Directory {
 
     /// The searches take turns.
     fn search_step(&mut self) {
-        let Some((ticket, mut search)) = self.searches.pop_front() else { return };
-        let before = search.work();
-        let found = search.step(self.shelves.get(&search.fleet), SEARCH_STEP);
-        self.effort.search_steps += 1;
-        self.effort.searched += (search.work() - before) as u64;
-        match found {
-            Some(outcome) => self.answer(ticket, outcome.map(Answer::Page)),
-            None => self.searches.push_back((ticket, search)),
+        if let Some((ticket, mut search)) = self.searches.pop_front() {
+            let before = search.work();
+            let found = search.step(self.shelves.get(&search.fleet), SEARCH_STEP);
+            self.effort.search_steps += 1;
+            self.effort.searched += (search.work() - before) as u64;
+            match found {
+                Some(outcome) => self.answer(ticket, outcome.map(Answer::Page)),
+                None => self.searches.push_back((ticket, search)),
+            }
         }
     }
 
     /// Tells subscribers of Games that have changed. The fleets take turns.
     fn tell_step(&mut self, now: Time) {
         let end = self.effort.filters + TELL_STEP as u64;
-        while self.effort.filters < end {
-            let after = (Bound::Excluded(&self.told_last), Bound::Unbounded);
-            let next = self.untold.range::<String, _>(after).next().or(self.untold.first());
-            let Some(fleet) = next.cloned() else { return };
-            self.untold.remove(&fleet);
-            self.told_last.clone_from(&fleet);
+        while self.effort.filters < end
+            && let Some(fleet) = self.next_untold_fleet()
+        {
+            // The fleet may have been deleted meanwhile, or its last subscriber be gone.
             let Some(shelf) = self.shelves.get_mut(&fleet) else { continue };
             let Some(changed) = shelf.next_untold() else { continue };
             if shelf.has_untold() {
@@ -114,9 +114,21 @@ impl Directory {
         }
     }
 
+    /// The fleet whose turn it is among those that have something to tell.
+    fn next_untold_fleet(&mut self) -> Option<String> {
+        let after = (Bound::Excluded(&self.told_last), Bound::Unbounded);
+        let next = self.untold.range::<String, _>(after).next().or(self.untold.first());
+        let fleet = next.cloned()?;
+        self.untold.remove(&fleet);
+        self.told_last.clone_from(&fleet);
+        Some(fleet)
+    }
+
     /// Gives a subscriber what it has credit for; one for whom too much waits is cut off.
     pub(super) fn tell_subscriber(&mut self, id: u64) {
-        let Some(subscription) = self.subscriptions.get_mut(&id) else { return };
+        let Some(subscription) = self.subscriptions.get_mut(&id) else {
+            return never!("subscription {id} has news and is none");
+        };
         for news in subscription.backlog.take() {
             self.out.push_back(DirectoryOutput::News { subscription: id, news });
         }
@@ -129,9 +141,15 @@ impl Directory {
 
     /// Tells new subscribers what there is, as far as they read. They take turns.
     fn scan_step(&mut self, now: Time) {
-        let Some(id) = self.scans.pop_front() else { return };
-        let Some(subscription) = self.subscriptions.get_mut(&id) else { return };
-        let Scan::To(known) = subscription.scan else { return };
+        let next = self.scans.pop_front();
+        let (id, subscription) = match next.map(|id| (id, self.subscriptions.get_mut(&id))) {
+            Some((id, Some(subscription))) => (id, subscription),
+            // Nobody is new, or who was is gone.
+            Some((_, None)) | None => return,
+        };
+        let Scan::To(known) = subscription.scan else {
+            return never!("subscription {id} is scanned and knows everything");
+        };
         // Changes find room beside what there is.
         let most = SCAN_WAITING_MAX.min(self.config.news_max.div_ceil(2));
         if subscription.backlog.waiting() >= most {
@@ -174,8 +192,13 @@ impl Directory {
 
     /// Looks after some placements of a queue that wait for a host. The queues take turns.
     fn seek_step(&mut self, now: Moment) {
-        let Some(id) = self.stirred.pop_front() else { return };
-        let mut stir = self.stirs.remove(&id).unwrap_or_default();
+        if let Some(id) = self.stirred.pop_front() {
+            let stir = self.stirs.remove(&id).unwrap_or_default();
+            self.seek_waiting(now, id, stir);
+        }
+    }
+
+    fn seek_waiting(&mut self, now: Moment, id: QueueId, mut stir: Stir) {
         let mut left = SEEK_STEP;
         while left > 0 && self.has_room_for(id) {
             let next = self.queues.get(&id).and_then(|queue| queue.waiting_after(&stir.after));

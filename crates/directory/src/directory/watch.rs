@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use rejoin_core::id::QueueId;
+use rejoin_core::never;
 use rejoin_core::time::Time;
 
 use super::{Directory, DirectoryOutput};
@@ -60,7 +61,9 @@ impl Directory {
     }
 
     fn tell_watch(&mut self, id: u64) {
-        let Some(watch) = self.watches.get_mut(&id) else { return };
+        let Some(watch) = self.watches.get_mut(&id) else {
+            return never!("watch {id} has news and is none");
+        };
         for news in watch.backlog.take() {
             self.out.push_back(DirectoryOutput::PlacementNews { subscription: id, news });
         }
@@ -127,7 +130,9 @@ impl Directory {
     }
 
     fn leave_audience(&mut self, id: u64, subscription: &Subscription) {
-        let Some(audience) = self.audiences.get_mut(&subscription.fleet) else { return };
+        let Some(audience) = self.audiences.get_mut(&subscription.fleet) else {
+            return never!("subscription {id} was in no audience of {}", subscription.fleet);
+        };
         audience.remove(id, subscription.anchor());
         if audience.is_empty() {
             self.audiences.remove(&subscription.fleet);
@@ -157,8 +162,9 @@ impl Directory {
 
     /// Cuts off subscribers that have not read for too long.
     pub(super) fn cut_slow(&mut self, now: Time) {
-        while self.next_cut().is_some_and(|at| at <= now) {
-            let Some((_, id)) = self.waits.first().copied() else { return };
+        while let Some((_, id)) = self.waits.first().copied()
+            && self.next_cut().is_some_and(|at| at <= now)
+        {
             self.cut(id, CutCause::TooSlow);
         }
     }

@@ -222,6 +222,10 @@ impl GameCore {
         })
     }
 
+    pub(crate) fn id(&self) -> GameId {
+        self.id
+    }
+
     pub(crate) fn fleet(&self) -> &str {
         &self.spec.fleet
     }

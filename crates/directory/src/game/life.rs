@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use rejoin_core::event::Event;
 use rejoin_core::id::{HostId, SeatId};
+use rejoin_core::never;
 use rejoin_core::scope::ScopeId;
 use rejoin_core::time::Time;
 
@@ -89,7 +90,18 @@ impl GameCore {
                 self.forget_origin();
                 self.terminate(now, EndCause::PlacementOver);
             }
-            _ => hit(Mark::StaleMail),
+            // Of a host that is not this Game's any more, or about a try before this one.
+            ToGame::Began(..)
+            | ToGame::Refused(_)
+            | ToGame::Updated(..)
+            | ToGame::Kept(_)
+            | ToGame::Destroyed(_)
+            | ToGame::Match(..)
+            | ToGame::Lost(..)
+            | ToGame::Stands(..)
+            | ToGame::Drain(_)
+            | ToGame::Acknowledged { .. }
+            | ToGame::Unwanted { .. } => hit(Mark::StaleMail),
         }
     }
 
@@ -143,7 +155,8 @@ impl GameCore {
                 hit(Mark::StaleMail);
                 self.gate.after(Effect::ToHost(self.host, ToHost::Release(self.id)));
             }
-            _ => hit(Mark::StaleMail),
+            // It began at last while it is being ended; or it runs, and a repeated order was refused.
+            (Status::Terminating, _) | (Status::Active, Err(_)) => hit(Mark::StaleMail),
         }
     }
 
@@ -160,29 +173,31 @@ impl GameCore {
         let _ = self.seats.reserve(now, self.spec.capacity, &party, &ids, terms);
     }
 
+    /// Tells the placement that this Game was made for, until it has heard of it, that it runs.
     fn tell_placed(&mut self) {
-        let Some(origin) = &self.origin else { return };
-        let ids: Vec<SeatId> = self.party.iter().map(|(id, _)| *id).collect();
-        let placed = ToQueue::Placed {
-            placement: origin.placement.clone(),
-            attempt: origin.attempt,
-            game: self.id,
-            seats: self.seat_views(&ids),
-        };
-        let queue = origin.queue;
-        self.gate.after(Effect::ToQueue(queue, placed));
+        if let Some(origin) = &self.origin {
+            let ids: Vec<SeatId> = self.party.iter().map(|(id, _)| *id).collect();
+            let placed = ToQueue::Placed {
+                placement: origin.placement.clone(),
+                attempt: origin.attempt,
+                game: self.id,
+                seats: self.seat_views(&ids),
+            };
+            self.gate.after(Effect::ToQueue(origin.queue, placed));
+        }
     }
 
+    /// The same when it has ended.
     fn tell_failed(&mut self) {
-        let Some(origin) = &self.origin else { return };
-        let failed = ToQueue::Failed {
-            placement: origin.placement.clone(),
-            attempt: origin.attempt,
-            game: self.id,
-            cause: self.cause.unwrap_or(EndCause::HostRefused),
-        };
-        let queue = origin.queue;
-        self.gate.after(Effect::ToQueue(queue, failed));
+        if let Some(origin) = &self.origin {
+            let failed = ToQueue::Failed {
+                placement: origin.placement.clone(),
+                attempt: origin.attempt,
+                game: self.id,
+                cause: self.cause.unwrap_or(EndCause::HostRefused),
+            };
+            self.gate.after(Effect::ToQueue(origin.queue, failed));
+        }
     }
 
     pub(super) fn begin_update(&mut self, now: Moment, ticket: u64, change: &GameChange) {
@@ -205,7 +220,10 @@ impl GameCore {
     }
 
     fn updated(&mut self, outcome: Result<(), String>) {
-        let Some(update) = self.update.take() else { return hit(Mark::StaleMail) };
+        let Some(update) = self.update.take() else {
+            // The host was too slow, or the Game is ending: the asker has its answer.
+            return hit(Mark::StaleMail);
+        };
         match outcome {
             // Seats may have been taken meanwhile.
             Ok(()) if update.spec.capacity < self.seats.taken() => {
@@ -254,7 +272,8 @@ impl GameCore {
             // What may not be refused takes the place of what may.
             (Status::Terminating, Some(old)) if old.may_be_refused() && !cause.may_be_refused() => {
             }
-            _ => return,
+            // It ends already, and for a reason that is as good.
+            (Status::Terminating | Status::Terminated | Status::Error, _) => return,
         }
         hit(Mark::Terminating);
         self.status = Status::Terminating;
@@ -296,7 +315,9 @@ impl GameCore {
         }
         hit(match Status::of_end(cause) {
             Status::Error => Mark::GameFailed,
-            _ => Mark::GameTerminated,
+            Status::Activating | Status::Active | Status::Terminating | Status::Terminated => {
+                Mark::GameTerminated
+            }
         });
         self.drop_update(Refusal::GameEnded(cause));
         self.status = Status::of_end(cause);
@@ -322,10 +343,14 @@ impl GameCore {
                     hit(Mark::ActivationTimeout);
                     self.end(now, EndCause::ActivationTimeout);
                 }
-                _ => {
+                Status::Terminating => {
                     hit(Mark::DestroyTimeout);
                     let cause = self.cause.unwrap_or(EndCause::Asked);
                     self.end(now, cause);
+                }
+                status @ (Status::Active | Status::Terminated | Status::Error) => {
+                    never!("{:?} is {} and has a deadline", self.id, status.name());
+                    self.deadline = None;
                 }
             }
         }
@@ -334,8 +359,10 @@ impl GameCore {
 
     /// Forgets a Game that ended long ago, as soon as everybody has heard of its end.
     fn purge(&mut self, now: Moment) {
-        let Some(ended) = self.ended.filter(|_| !self.gate.is_closed()) else { return };
-        if later(ended, self.config.retention) <= now.wall {
+        if let Some(ended) = self.ended
+            && !self.gate.is_closed()
+            && later(ended, self.config.retention) <= now.wall
+        {
             hit(Mark::GamePurged);
             self.gate.after(Effect::Gone(ScopeId::Game(self.id)));
             self.gate.close();

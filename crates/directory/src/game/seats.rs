@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use rejoin_core::id::SeatId;
+use rejoin_core::never;
 use rejoin_core::time::{Time, WallTime};
 
 use super::SeatEnd;
@@ -186,7 +187,7 @@ impl Seats {
             }
             SeatState::Ended { how: SeatEnd::Released, .. } => Ok(false),
             SeatState::Ended { .. } => Err(Refusal::SeatEnded),
-            _ => Err(Refusal::SeatTaken),
+            SeatState::Claimed { .. } | SeatState::Active { .. } => Err(Refusal::SeatTaken),
         }
     }
 
@@ -216,7 +217,8 @@ impl Seats {
                 hit(Mark::SeatTaken);
                 Err(Refusal::SeatTaken)
             }
-            _ => {
+            // A reservation that has run out is over, although nothing has woken the Game since.
+            SeatState::Reserved { .. } | SeatState::Ended { .. } => {
                 hit(Mark::SeatOver);
                 Err(Refusal::SeatEnded)
             }
@@ -233,7 +235,8 @@ impl Seats {
             }
             SeatState::Active { holder: Some(known) } if known == holder => Ok(()),
             SeatState::Ended { .. } => Err(Refusal::SeatEnded),
-            _ => {
+            // Nobody has claimed it, or somebody else has.
+            SeatState::Reserved { .. } | SeatState::Claimed { .. } | SeatState::Active { .. } => {
                 hit(Mark::NotClaimed);
                 Err(Refusal::NotClaimed)
             }
@@ -251,7 +254,7 @@ impl Seats {
             // It ran out by itself.
             SeatState::Reserved { .. } => Ok(()),
             SeatState::Ended { .. } => Err(Refusal::SeatEnded),
-            _ => Err(Refusal::NotClaimed),
+            SeatState::Claimed { .. } | SeatState::Active { .. } => Err(Refusal::NotClaimed),
         }
     }
 
@@ -272,7 +275,7 @@ impl Seats {
                 Ok(())
             }
             SeatState::Ended { .. } => Ok(()),
-            _ => {
+            SeatState::Reserved { .. } | SeatState::Claimed { .. } | SeatState::Active { .. } => {
                 hit(Mark::NotClaimed);
                 Err(Refusal::NotClaimed)
             }
@@ -325,7 +328,7 @@ impl Seats {
                 Ok(())
             }
             SeatState::Ended { .. } => Ok(()),
-            _ => Err(Refusal::NotClaimed),
+            SeatState::Reserved { .. } | SeatState::Claimed { .. } => Err(Refusal::NotClaimed),
         }
     }
 
@@ -359,8 +362,9 @@ impl Seats {
 
     /// Forgets the oldest of those that are over.
     pub(crate) fn forget(&mut self, kept_max: usize) {
-        while self.ended.len() > kept_max {
-            let Some((_, id)) = self.ended.pop_first() else { return };
+        while self.ended.len() > kept_max
+            && let Some((_, id)) = self.ended.pop_first()
+        {
             hit(Mark::SeatForgotten);
             if let Some(seat) = self.all.remove(&id) {
                 self.keys.remove(&(seat.key, seat.number, id));
@@ -440,7 +444,9 @@ impl Seats {
     }
 
     fn set(&mut self, id: SeatId, state: SeatState) {
-        let Some(mut seat) = self.all.remove(&id) else { return };
+        let Some(mut seat) = self.all.remove(&id) else {
+            return never!("{id:?} becomes {state:?} and is no seat");
+        };
         self.count(&seat, false);
         let was_reserved = matches!(seat.state, SeatState::Reserved { .. });
         match state {
@@ -448,7 +454,8 @@ impl Seats {
                 self.told.push((id, SeatStep::Claimed));
             }
             SeatState::Ended { how, .. } => self.told.push((id, SeatStep::Ended(how))),
-            _ => {}
+            // A claim that came to nothing or is confirmed, and a longer hold: nobody is told of these.
+            SeatState::Reserved { .. } | SeatState::Claimed { .. } | SeatState::Active { .. } => {}
         }
         seat.state = state;
         self.count(&seat, true);

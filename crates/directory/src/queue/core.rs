@@ -2,17 +2,16 @@
 //! is made, and its end before anybody hears of it.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::Bound;
 use std::sync::Arc;
 use std::time::Duration;
 
 use rejoin_core::event::Event;
 use rejoin_core::gate::Gate;
 use rejoin_core::id::{GameId, HostId, QueueId, Revision, SeatId};
+use rejoin_core::never;
 use rejoin_core::scope::{Opened, ScopeId};
 use rejoin_core::time::{Time, WallTime};
 
-use super::policy;
 use super::{PlacementEnd, PlacementRequest, PlacementView, QueueSpec};
 use crate::caller::{Caller, Lock, Payer, Secret};
 use crate::command::Answer;
@@ -24,9 +23,6 @@ use crate::moment::{Moment, later};
 use crate::planted::{Bug, is_armed};
 use crate::print::Print;
 use crate::refusal::{Refusal, What};
-
-/// Placements that one wake has a host sought for, because more latency is accepted by now.
-const RELAXED_MAX: usize = 64;
 
 /// One caller from outside has at most one in so many of the placements that may be under way.
 const PAYER_SHARE: usize = 10;
@@ -103,18 +99,25 @@ pub(crate) struct Placement {
     pub end: Option<(PlacementEnd, WallTime)>,
 }
 
+impl Placement {
+    /// Whether it wants a host.
+    fn is_seeking(&self) -> bool {
+        self.end.is_none() && self.current.is_none()
+    }
+}
+
 /// One queue.
 #[derive(Debug)]
 pub(crate) struct QueueCore {
     pub(super) id: QueueId,
     config: Arc<DirectoryConfig>,
-    gate: Gate<Effect>,
+    pub(super) gate: Gate<Effect>,
     pub(super) spec: QueueSpec,
     pub(super) placements: BTreeMap<String, Placement>,
     /// Without a host, oldest first.
-    waiting: BTreeSet<(WallTime, String)>,
+    pub(super) waiting: BTreeSet<(WallTime, String)>,
     /// When those of them that came with latencies accept more.
-    relaxes: BTreeSet<(WallTime, String)>,
+    pub(super) relaxes: BTreeSet<(WallTime, String)>,
     /// Under way, by their beginning: they all have the same time.
     pending: BTreeSet<(WallTime, String)>,
     /// How many of them each caller from outside has.
@@ -123,7 +126,7 @@ pub(crate) struct QueueCore {
     ended: BTreeSet<(WallTime, String)>,
     pub(super) is_dirty: bool,
     pub(super) dirty: BTreeSet<String>,
-    now: Moment,
+    pub(super) now: Moment,
 }
 
 impl QueueCore {
@@ -156,11 +159,12 @@ impl QueueCore {
         queue.gate = Gate::opened(ScopeId::Queue(id), opened);
         super::row::read(&mut queue, opened)?;
         queue.gate.after(Effect::QueueSeen(id, Box::new(queue.spec.clone())));
-        let names: Vec<String> = queue.placements.keys().cloned().collect();
-        for name in names {
+        let found = queue.placements.iter();
+        let found: Vec<(String, bool)> =
+            found.map(|(name, it)| (name.clone(), it.end.is_none() && !it.is_seeking())).collect();
+        for (name, is_tried) in found {
             queue.enter(&name);
-            let Some(placement) = queue.placements.get(&name) else { continue };
-            if placement.end.is_none() && placement.current.is_some() {
+            if is_tried {
                 hit(Mark::PlacementRedriven);
                 queue.make_game(&name);
             }
@@ -226,10 +230,9 @@ impl QueueCore {
 
     /// A placement that wants a host, and how long it has waited.
     pub(crate) fn seeking(&self, placement: &str) -> Option<(&Placement, Duration)> {
-        let found = self.placements.get(placement)?;
-        let is_seeking = found.end.is_none() && found.current.is_none();
+        let found = self.placements.get(placement).filter(|it| it.is_seeking())?;
         let waited = Duration::from_millis(self.now.wall.0.saturating_sub(found.begun.0));
-        is_seeking.then_some((found, waited))
+        Some((found, waited))
     }
 
     fn answer(&mut self, ticket: u64, outcome: Result<Answer, Refusal>) {
@@ -344,10 +347,10 @@ impl QueueCore {
     }
 
     fn found(&mut self, name: &str, attempt: Try) {
-        let Some(placement) = self.placements.get_mut(name) else { return };
-        if placement.end.is_some() || placement.current.is_some() {
-            return;
-        }
+        // Whoever found the host has asked for the placement in the same step.
+        let Some(placement) = self.placements.get_mut(name).filter(|it| it.is_seeking()) else {
+            return never!("a host was found for {name}, which wants none");
+        };
         placement.attempts += 1;
         placement.current = Some(attempt);
         let begun = placement.begun;
@@ -358,8 +361,11 @@ impl QueueCore {
 
     /// Has the Game of the current try made. It may be made already.
     fn make_game(&mut self, name: &str) {
-        let Some(placement) = self.placements.get(name) else { return };
-        let Some(current) = &placement.current else { return };
+        let placement = self.placements.get(name);
+        let Some((placement, current)) = placement.and_then(|it| Some((it, it.current.as_ref()?)))
+        else {
+            return never!("a Game is made for {name}, which has no host");
+        };
         let attempt = placement.attempts;
         let key = format!("{}/{name}/{attempt}", self.spec.name);
         let spec = GameSpec {
@@ -381,66 +387,13 @@ impl QueueCore {
         self.gate.after(Effect::Create(Box::new(new)));
     }
 
-    /// The next placement without a host, in the order of their beginnings.
-    pub(crate) fn waiting_after(
-        &self,
-        after: &Option<(WallTime, String)>,
-    ) -> Option<(WallTime, String)> {
-        let from = after.clone().map_or(Bound::Unbounded, Bound::Excluded);
-        self.waiting.range((from, Bound::Unbounded)).next().cloned()
-    }
-
     fn pay_no_more(&mut self, payer: Payer) {
-        let Some(count) = self.paid.get_mut(&payer) else { return };
+        let Some(count) = self.paid.get_mut(&payer) else {
+            return never!("a placement has a payer who pays for none");
+        };
         *count = count.saturating_sub(1);
         if *count == 0 {
             self.paid.remove(&payer);
-        }
-    }
-
-    fn wait_for_host(&mut self, begun: WallTime, name: &str) {
-        self.waiting.insert((begun, name.to_owned()));
-        self.relax(begun, name);
-    }
-
-    fn wait_no_more(&mut self, begun: WallTime, name: &str) {
-        self.waiting.remove(&(begun, name.to_owned()));
-        let ends = policy::cap_ends(&self.spec);
-        for end in ends {
-            self.relaxes.remove(&(later(begun, end), name.to_owned()));
-        }
-    }
-
-    /// Enters when a placement that waits accepts more latency.
-    fn relax(&mut self, begun: WallTime, name: &str) {
-        let placement = self.placements.get(name);
-        if placement.is_none_or(|it| it.request.latencies.is_empty()) {
-            return;
-        }
-        let waited = Duration::from_millis(self.now.wall.0.saturating_sub(begun.0));
-        if let Some(next) = policy::next_cap_after(&self.spec, waited) {
-            self.relaxes.insert((later(begun, next), name.to_owned()));
-        }
-    }
-
-    /// The same for all of them: the queue has other policies.
-    fn relax_all(&mut self) {
-        self.relaxes.clear();
-        for (begun, name) in self.waiting.clone() {
-            self.relax(begun, &name);
-        }
-    }
-
-    /// Has a host sought for those that accept more latency by now.
-    fn seek_relaxed(&mut self) {
-        for _ in 0..RELAXED_MAX {
-            let due = self.relaxes.first().filter(|(at, _)| *at <= self.now.wall).cloned();
-            let Some(due) = due else { return };
-            self.relaxes.remove(&due);
-            let (_, name) = due;
-            let Some(begun) = self.placements.get(&name).map(|it| it.begun) else { continue };
-            self.relax(begun, &name);
-            self.gate.at_once(Effect::Seek(self.id, name));
         }
     }
 
@@ -456,15 +409,17 @@ impl QueueCore {
         }
     }
 
-    fn is_current(&self, name: &str, attempt: u32) -> bool {
-        self.placements.get(name).is_some_and(|it| {
+    /// The placement whose present try this is; none: it is about an earlier one, or the placement has
+    /// ended, and nothing follows from it.
+    fn trying(&mut self, name: &str, attempt: u32) -> Option<&mut Placement> {
+        self.placements.get_mut(name).filter(|it| {
             let is_its = it.attempts == attempt || is_armed(Bug::StaleAttempt);
             it.end.is_none() && is_its && it.current.is_some()
         })
     }
 
     fn placed(&mut self, name: &str, attempt: u32, game: GameId, seats: &[SeatView]) {
-        if self.is_current(name, attempt) {
+        if self.trying(name, attempt).is_some() {
             let seats = seats.iter().map(|seat| (seat.player.clone(), seat.id)).collect();
             self.end(name, PlacementEnd::Fulfilled { game, seats });
         }
@@ -481,29 +436,25 @@ impl QueueCore {
     }
 
     fn failed(&mut self, name: &str, attempt: u32, cause: EndCause) {
-        if !self.is_current(name, attempt) {
-            return;
+        if let Some(placement) = self.trying(name, attempt) {
+            let begun = placement.begun;
+            let failed = placement.current.take().map(|current| current.host);
+            placement.tried.extend(failed);
+            self.dirty.insert(name.to_owned());
+            if attempt >= self.config.attempts_max {
+                return self.end(name, PlacementEnd::Failed(cause));
+            }
+            hit(Mark::PlacementRetried);
+            self.wait_for_host(begun, name);
+            self.gate.after(Effect::Seek(self.id, name.to_owned()));
         }
-        let Some(placement) = self.placements.get_mut(name) else { return };
-        if let Some(current) = placement.current.take() {
-            placement.tried.push(current.host);
-        }
-        self.dirty.insert(name.to_owned());
-        if attempt >= self.config.attempts_max {
-            return self.end(name, PlacementEnd::Failed(cause));
-        }
-        hit(Mark::PlacementRetried);
-        let begun = placement.begun;
-        self.wait_for_host(begun, name);
-        self.gate.after(Effect::Seek(self.id, name.to_owned()));
     }
 
     /// The end, once.
     fn end(&mut self, name: &str, end: PlacementEnd) {
-        let Some(placement) = self.placements.get_mut(name) else { return };
-        if placement.end.is_some() {
-            return;
-        }
+        let Some(placement) = self.placements.get_mut(name).filter(|it| it.end.is_none()) else {
+            return never!("{name} ends as {end:?} and is not under way");
+        };
         hit(match end {
             PlacementEnd::Fulfilled { .. } => Mark::PlacementFulfilled,
             PlacementEnd::TimedOut => Mark::PlacementTimedOut,
@@ -560,7 +511,9 @@ impl QueueCore {
 
     /// Enters a placement in the timetables.
     fn enter(&mut self, name: &str) {
-        let Some(placement) = self.placements.get(name) else { return };
+        let Some(placement) = self.placements.get(name) else {
+            return never!("{name} is entered in the timetables and is no placement");
+        };
         let key = (placement.begun, name.to_owned());
         match &placement.end {
             Some((_, at)) => drop(self.ended.insert((*at, key.1))),

@@ -51,7 +51,7 @@ pub(crate) fn read(cursor: &str, search: Print) -> Result<Place, Refusal> {
         (Some(number), None) => Key::Number(number),
         (None, Some(text)) => Key::Text(text.into()),
         (None, None) => Key::Missing,
-        _ => return Err(Refusal::WrongCursor),
+        (Some(_), Some(_)) => return Err(Refusal::WrongCursor),
     };
     Ok(Place { key, id })
 }

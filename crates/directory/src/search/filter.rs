@@ -239,7 +239,13 @@ fn test(operand: &Operand, compare: Compare, value: &Value, game: &GameView) -> 
         (operand, Value::Number(number)) => {
             compare.holds(&operand.key(game), &Key::Number(*number))
         }
-        _ => false,
+        // A value of another kind than the operand's matches nothing, whatever the comparison.
+        (Operand::Id | Operand::Name | Operand::Property(_), Value::Flag(_))
+        | (Operand::HasRoom | Operand::Accepts, Value::Text(_))
+        | (
+            Operand::Capacity | Operand::Created | Operand::Players,
+            Value::Text(_) | Value::Flag(_),
+        ) => false,
     }
 }
 

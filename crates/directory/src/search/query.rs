@@ -11,6 +11,7 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use rejoin_core::id::GameId;
+use rejoin_core::never;
 
 use super::cursor::{self, Place};
 use super::filter::{Compare, Filter, Key, Operand, Sort, Value};
@@ -41,22 +42,85 @@ pub(crate) struct Search {
     work_max: usize,
     /// Games and entries of indexes that it has looked at.
     work: usize,
+    /// How many of them the walk along the order has looked at.
+    walked: usize,
     stage: Stage,
     /// The best so far, in order; at most one more than the page has.
     best: Vec<(Place, Arc<GameView>)>,
 }
 
 /// How far a search is.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 enum Stage {
     /// Looks for a comparison that leaves few Games.
-    Narrow { test: usize, at: Option<(Key, GameId)>, ids: Vec<GameId>, few: Option<Vec<GameId>> },
+    Narrow(Narrowing),
     /// Looks at those that a comparison left.
     Gather(std::vec::IntoIter<GameId>),
     /// Walks along the order that is asked for.
-    Walk { at: Option<Place>, looked: usize },
+    Walk { at: Option<Place> },
     /// Looks at all of them, because there is no such order.
     All { at: Option<GameId> },
+    /// Has found what there is.
+    #[default]
+    Over,
+}
+
+/// How far a search is with the comparisons of its filter.
+#[derive(Debug, Default)]
+struct Narrowing {
+    /// The comparison that is looked at.
+    test: usize,
+    /// The last entry of its index that was looked at.
+    at: Option<(Key, GameId)>,
+    /// The Games that it leaves so far.
+    ids: Vec<GameId>,
+    /// The fewest that a comparison has left.
+    few: Option<Vec<GameId>>,
+    /// Entries of indexes that were looked at.
+    looked: usize,
+}
+
+impl Narrowing {
+    /// Looks at so many entries of one comparison's index. A comparison that leaves `most` or more Games,
+    /// or as many as another one, is given up.
+    fn look_at(&mut self, test: &Filter, shelf: &Shelf, most: usize, room: usize) -> Step {
+        let most = self.few.as_ref().map_or(most, Vec::len);
+        let way = match test {
+            Filter::Test(Operand::Id, Compare::Equal, Value::Text(text)) => {
+                let id = GameId::from_hex(text).filter(|id| shelf.get(*id).is_some());
+                self.few = Some(id.into_iter().collect());
+                None
+            }
+            Filter::Test(operand, compare, value) => {
+                shelf.index(operand).zip(range(*compare, value))
+            }
+            Filter::Or(_) | Filter::And(_) | Filter::Not(_) => None,
+        };
+        let Some((index, (start, last))) = way else {
+            self.test += 1;
+            return Step::Next;
+        };
+        let start = self.at.clone().map_or(start, Bound::Excluded);
+        let room = room.min(most.saturating_sub(self.ids.len()));
+        let mut entries = index.entries.range((start, last));
+        let mut seen = 0;
+        for (place, _) in entries.by_ref().take(room) {
+            self.ids.push(place.1);
+            self.at = Some(place.clone());
+            seen += 1;
+        }
+        self.looked += seen;
+        let is_over = seen < room || entries.next().is_none();
+        if self.ids.len() < most && !is_over {
+            return Step::More;
+        }
+        let found = std::mem::take(&mut self.ids);
+        if is_over && found.len() < most {
+            self.few = Some(found);
+        }
+        (self.at, self.test) = (None, self.test + 1);
+        Step::Next
+    }
 }
 
 /// How one step ended.
@@ -94,10 +158,22 @@ impl Search {
             "" => None,
             text => Some(cursor::read(text, print)?),
         };
-        let stage = Stage::Narrow { test: 0, at: None, ids: Vec::new(), few: None };
+        let stage = Stage::Narrow(Narrowing::default());
         let (location, limit) = (request.location, request.limit);
-        let (work, best) = (0, Vec::new());
-        Ok(Self { fleet, location, filter, sort, limit, after, print, work_max, work, stage, best })
+        Ok(Self {
+            fleet,
+            location,
+            filter,
+            sort,
+            limit,
+            after,
+            print,
+            work_max,
+            work: 0,
+            walked: 0,
+            stage,
+            best: Vec::new(),
+        })
     }
 
     /// Looks at so many more; given back is the page, once it is found. Without a shelf the fleet has
@@ -107,14 +183,22 @@ impl Search {
         shelf: Option<&Shelf>,
         budget: usize,
     ) -> Option<Result<Page, Refusal>> {
-        let Some(shelf) = shelf else { return Some(Ok(self.page(false))) };
+        match shelf {
+            Some(shelf) => self.look(shelf, budget),
+            None => Some(Ok(self.page(false))),
+        }
+    }
+
+    fn look(&mut self, shelf: &Shelf, budget: usize) -> Option<Result<Page, Refusal>> {
         let end = self.work.saturating_add(budget);
         while self.work < end {
-            let step = match &self.stage {
-                Stage::Narrow { .. } => self.narrow(shelf, end),
-                Stage::Gather(_) => self.gather(shelf, end),
-                Stage::Walk { .. } => self.walk(shelf, end),
-                Stage::All { .. } => self.look_at_all(shelf, end),
+            // A stage that has more to look at puts itself back.
+            let step = match std::mem::take(&mut self.stage) {
+                Stage::Narrow(narrowing) => self.narrow(shelf, end, narrowing),
+                Stage::Gather(ids) => Ok(self.gather(shelf, end, ids)),
+                Stage::Walk { at } => self.walk(shelf, end, at),
+                Stage::All { at } => Ok(self.look_at_all(shelf, end, at)),
+                Stage::Over => Ok(Step::Done),
             };
             match step {
                 Err(refusal) => return Some(Err(refusal)),
@@ -157,52 +241,18 @@ impl Search {
     }
 
     /// Looks for the comparison that leaves the fewest Games.
-    fn narrow(&mut self, shelf: &Shelf, end: usize) -> Result<Step, Refusal> {
-        let Stage::Narrow { test, at, ids, few } = &mut self.stage else { return Ok(Step::Next) };
-        let tests = conjuncts(self.filter.as_ref());
-        let Some(Filter::Test(operand, compare, value)) =
-            tests.get(*test).filter(|_| *test < WAYS_MAX)
-        else {
-            if *test < tests.len().min(WAYS_MAX) {
-                *test += 1;
-                return Ok(Step::Next);
+    fn narrow(&mut self, shelf: &Shelf, end: usize, mut so: Narrowing) -> Result<Step, Refusal> {
+        match self.tests().get(so.test).filter(|_| so.test < WAYS_MAX) {
+            Some(test) => {
+                let room = end - self.work;
+                let before = so.looked;
+                let step = so.look_at(test, shelf, self.work_max / 4, room);
+                self.work += so.looked - before;
+                self.stage = Stage::Narrow(so);
+                Ok(step)
             }
-            let few = few.take();
-            self.begin_looking(shelf, few)?;
-            return Ok(Step::Next);
-        };
-        let most = few.as_ref().map_or(self.work_max / 4, Vec::len);
-        if let (Operand::Id, Compare::Equal, Value::Text(text)) = (operand, compare, value) {
-            let id = GameId::from_hex(text).filter(|id| shelf.get(*id).is_some());
-            *few = Some(id.into_iter().collect());
-            *test += 1;
-            return Ok(Step::Next);
+            None => self.begin_looking(shelf, so.few).map(|()| Step::Next),
         }
-        let way = shelf.index(operand).zip(range(*compare, value));
-        let Some((index, (start, last))) = way else {
-            *test += 1;
-            return Ok(Step::Next);
-        };
-        let start = at.clone().map_or(start, Bound::Excluded);
-        let room = (end - self.work).min(most.saturating_sub(ids.len()));
-        let mut entries = index.entries.range((start, last));
-        let mut seen = 0;
-        for (place, _) in entries.by_ref().take(room) {
-            ids.push(place.1);
-            *at = Some(place.clone());
-            seen += 1;
-        }
-        self.work += seen;
-        let is_over = seen < room || entries.next().is_none();
-        if ids.len() < most && !is_over {
-            return Ok(Step::More);
-        }
-        let found = std::mem::take(ids);
-        if is_over && found.len() < most {
-            *few = Some(found);
-        }
-        (*at, *test) = (None, *test + 1);
-        Ok(Step::Next)
     }
 
     fn begin_looking(&mut self, shelf: &Shelf, few: Option<Vec<GameId>>) -> Result<(), Refusal> {
@@ -213,7 +263,8 @@ impl Search {
             Stage::Gather(few.into_iter())
         } else if self.sort.as_ref().is_none_or(|sort| has_order(&sort.by)) {
             hit(Mark::SearchWalked);
-            Stage::Walk { at: self.after.clone(), looked: 0 }
+            self.walked = 0;
+            Stage::Walk { at: self.after.clone() }
         } else if shelf.listed().len() <= self.work_max {
             hit(Mark::SearchWalked);
             Stage::All { at: None }
@@ -223,30 +274,37 @@ impl Search {
         Ok(())
     }
 
-    fn gather(&mut self, shelf: &Shelf, end: usize) -> Result<Step, Refusal> {
+    fn gather(&mut self, shelf: &Shelf, end: usize, mut ids: std::vec::IntoIter<GameId>) -> Step {
         while self.work < end {
-            let Stage::Gather(ids) = &mut self.stage else { return Ok(Step::Next) };
-            let Some(id) = ids.next() else { return Ok(Step::Done) };
-            self.work += 1;
-            if let Some(game) = shelf.get(id).filter(|game| self.matches(game)) {
-                self.offer(game.clone());
+            match ids.next() {
+                Some(id) => {
+                    self.work += 1;
+                    if let Some(game) = shelf.get(id).filter(|game| self.matches(game)) {
+                        self.offer(game.clone());
+                    }
+                }
+                None => return Step::Done,
             }
         }
-        Ok(Step::More)
+        self.stage = Stage::Gather(ids);
+        Step::More
     }
 
-    fn look_at_all(&mut self, shelf: &Shelf, end: usize) -> Result<Step, Refusal> {
-        let Stage::All { at } = self.stage else { return Ok(Step::Next) };
+    fn look_at_all(&mut self, shelf: &Shelf, end: usize, mut at: Option<GameId>) -> Step {
         let start = at.map_or(Bound::Unbounded, Bound::Excluded);
         let listed = shelf.listed().range((start, Bound::Unbounded));
         for (id, slot) in listed.take(end - self.work) {
             self.work += 1;
-            self.stage = Stage::All { at: Some(*id) };
+            at = Some(*id);
             if let Some(game) = shelf.at(*slot).filter(|game| self.matches(game)) {
                 self.offer(game.clone());
             }
         }
-        Ok(if self.work < end { Step::Done } else { Step::More })
+        if self.work < end {
+            return Step::Done;
+        }
+        self.stage = Stage::All { at };
+        Step::More
     }
 
     /// A match, wherever its place is. Only those that can be on the page are kept.
@@ -286,10 +344,8 @@ impl Search {
 
     /// Takes matches along the order until the page is full. A page that the budget cuts short goes on
     /// behind the last Game that was found; if there is none, nothing would be gained.
-    fn walk(&mut self, shelf: &Shelf, end: usize) -> Result<Step, Refusal> {
-        let Stage::Walk { at, .. } = &self.stage else { return Ok(Step::Next) };
-        let (at, is_descending) =
-            (at.clone(), self.sort.as_ref().is_some_and(|it| it.is_descending));
+    fn walk(&mut self, shelf: &Shelf, end: usize, at: Option<Place>) -> Result<Step, Refusal> {
+        let is_descending = self.sort.as_ref().is_some_and(|it| it.is_descending);
         // Games without room are the first in many orders: who wants room walks past none of them.
         let roomy = self.tests().contains(&Filter::has_room());
         match self.sort.as_ref().map(|sort| sort.by.clone()) {
@@ -353,10 +409,9 @@ impl Search {
         end: usize,
         walk: impl Iterator<Item = (&'b Key, GameId, super::shelf::Slot)>,
     ) -> Result<Step, Refusal> {
-        let Stage::Walk { mut looked, .. } = self.stage else { return Ok(Step::Next) };
         let mut last = None;
         for (key, id, slot) in walk {
-            let is_spent = looked >= self.work_max;
+            let is_spent = self.walked >= self.work_max;
             if is_spent && self.best.is_empty() {
                 return Err(self.too_broad());
             }
@@ -364,13 +419,16 @@ impl Search {
                 return Ok(Step::Full);
             }
             if self.work >= end {
-                if let Some((key, id)) = last {
-                    let at = Some(Place { key: Key::clone(key), id });
-                    self.stage = Stage::Walk { at, looked };
+                match last {
+                    Some((key, id)) => {
+                        let at = Some(Place { key: Key::clone(key), id });
+                        self.stage = Stage::Walk { at };
+                    }
+                    None => never!("a search goes on with nothing left to spend"),
                 }
                 return Ok(Step::More);
             }
-            (self.work, looked, last) = (self.work + 1, looked + 1, Some((key, id)));
+            (self.work, self.walked, last) = (self.work + 1, self.walked + 1, Some((key, id)));
             if let Some(game) = shelf.at(slot).filter(|game| self.matches(game)) {
                 let place = self.place(game);
                 self.best.push((place, game.clone()));

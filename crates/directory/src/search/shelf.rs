@@ -116,7 +116,7 @@ impl Shelf {
         // A seat that changes moves the Game in few of its indexes.
         let same_spec = match (&old, &new) {
             (Some(old), Some(new)) => Arc::ptr_eq(&old.spec, &new.spec),
-            _ => false,
+            (None, _) | (_, None) => false,
         };
         for index in &mut self.indexes {
             if same_spec && !index.by.is_about_seats() {

@@ -104,7 +104,7 @@ impl Subscription {
             Filter::Test(operand, Compare::Equal, Value::Text(text)) => {
                 Some(Anchor::Value(operand.clone(), text.clone()))
             }
-            _ => None,
+            Filter::Test(..) | Filter::Or(_) | Filter::And(_) | Filter::Not(_) => None,
         });
         anchors.next().or_else(|| self.location.clone().map(Anchor::Location))
     }
