@@ -150,24 +150,9 @@ impl<E: Gated> Gate<E> {
     /// Ends an input. If [`is_due`](Self::is_due) says so afterwards, its owner describes the rows that
     /// differ and calls [`submit`](Self::submit).
     pub fn end_input(&mut self) {
-        let Some(flow) = self.flow.as_mut() else { return };
-        let has_changed = std::mem::take(&mut flow.has_changed);
-        if self.is_passing || E::leaves_early() {
-            pour(&mut flow.ready, &mut flow.input);
+        if let Some(flow) = self.flow.as_mut() {
+            flow.end_input(self.is_passing || E::leaves_early());
         }
-        if !has_changed && flow.input.is_empty() {
-            return;
-        }
-        let waiting = if has_changed || flow.next.is_some() {
-            flow.next.get_or_insert_default()
-        } else if let Some(under_way) = flow.under_way.as_mut() {
-            under_way
-        } else {
-            return pour(&mut flow.ready, &mut flow.input);
-        };
-        waiting.inputs += 1;
-        waiting.effects += flow.input.len();
-        pour(&mut flow.held, &mut flow.input);
     }
 
     /// Whether changes wait for a batch, and none is at the store.
@@ -213,18 +198,13 @@ impl<E: Gated> Gate<E> {
     /// The scope is durable up to this revision. Only the revision under way releases anything: a late
     /// word about an earlier life of the scope, whose revisions were other ones, does not.
     pub fn committed(&mut self, revision: Revision) {
-        let is_under_way = revision == self.revision;
-        let Some(flow) = self.flow.as_mut().filter(|_| is_under_way) else { return };
-        let Some(waiting) = flow.under_way.take() else { return };
-        if waiting.effects == flow.held.len() {
-            pour(&mut flow.ready, &mut flow.held);
-        } else {
-            flow.ready.extend(flow.held.drain(..waiting.effects));
+        if revision == self.revision
+            && let Some(flow) = self.flow.as_mut()
+            && let Some(waiting) = flow.under_way.take()
+        {
+            flow.release(waiting);
+            self.submit_rows();
         }
-        if let Some(next) = flow.next.as_mut().filter(|_| is_armed(Bug::NextReleased)) {
-            flow.ready.extend(flow.held.drain(..std::mem::take(&mut next.effects)));
-        }
-        self.submit_rows();
     }
 
     /// The next effect that may leave.
@@ -240,10 +220,11 @@ impl<E: Gated> Gate<E> {
 
     /// Drops every effect that may not leave yet: none of them ever will.
     pub fn abandon(&mut self) {
-        let Some(flow) = self.flow.as_mut() else { return };
-        flow.input.clear();
-        flow.held.clear();
-        (flow.under_way, flow.next) = (None, None);
+        if let Some(flow) = self.flow.as_mut() {
+            flow.input.clear();
+            flow.held.clear();
+            (flow.under_way, flow.next) = (None, None);
+        }
     }
 
     /// Whether an effect may leave now.
@@ -255,8 +236,8 @@ impl<E: Gated> Gate<E> {
     /// Inputs that wait for the store.
     #[must_use]
     pub fn waiting(&self) -> usize {
-        let Some(flow) = &self.flow else { return 0 };
-        [&flow.under_way, &flow.next].into_iter().flatten().map(|waiting| waiting.inputs).sum()
+        let waiting = self.flow.iter().flat_map(|flow| [flow.under_way, flow.next]);
+        waiting.flatten().map(|waiting| waiting.inputs).sum()
     }
 
     /// Effects that wait for the store.
@@ -310,6 +291,39 @@ impl<E: Gated> Gate<E> {
 }
 
 impl<E> Flow<E> {
+    /// Puts what the present input lets others see where it waits; `is_passing`: it waits for nothing.
+    fn end_input(&mut self, is_passing: bool) {
+        let has_changed = std::mem::take(&mut self.has_changed);
+        if is_passing {
+            pour(&mut self.ready, &mut self.input);
+        }
+        if !has_changed && self.input.is_empty() {
+            return;
+        }
+        let waiting = if has_changed || self.next.is_some() {
+            self.next.get_or_insert_default()
+        } else if let Some(under_way) = self.under_way.as_mut() {
+            under_way
+        } else {
+            return pour(&mut self.ready, &mut self.input);
+        };
+        waiting.inputs += 1;
+        waiting.effects += self.input.len();
+        pour(&mut self.held, &mut self.input);
+    }
+
+    /// Lets out what has waited for a batch.
+    fn release(&mut self, waiting: Waiting) {
+        if waiting.effects == self.held.len() {
+            pour(&mut self.ready, &mut self.held);
+        } else {
+            self.ready.extend(self.held.drain(..waiting.effects));
+        }
+        if let Some(next) = self.next.as_mut().filter(|_| is_armed(Bug::NextReleased)) {
+            self.ready.extend(self.held.drain(..std::mem::take(&mut next.effects)));
+        }
+    }
+
     fn is_at_rest(&self) -> bool {
         self.ready.is_empty()
             && self.input.is_empty()

@@ -241,12 +241,15 @@ impl Downstream {
 
 /// The frames of a tail that have not been put on the link; none: there is a hole before them.
 fn unsent(tail: &Tail, sent: u64, link: Option<Link>) -> Option<Vec<Outgoing>> {
-    let Some(link) = link else { return Some(Vec::new()) };
-    if tail.from > sent {
-        return None;
+    match link {
+        Some(_) if tail.from > sent => None,
+        Some(link) => {
+            let rest = tail.kept.iter().filter(|kept| kept.seq > sent);
+            Some(rest.map(|kept| Outgoing { link, at: None, frame: kept.frame.clone() }).collect())
+        }
+        // The client gets them when it returns, as far as they are kept then.
+        None => Some(Vec::new()),
     }
-    let rest = tail.kept.iter().filter(|kept| kept.seq > sent);
-    Some(rest.map(|kept| Outgoing { link, at: None, frame: kept.frame.clone() }).collect())
 }
 
 /// Rows.

@@ -2,6 +2,7 @@
 //! unacknowledged frames; what does not fit waits. What waits too long is forgotten, and its reader is
 //! given the whole state instead.
 
+use std::cmp::Ordering;
 use std::collections::VecDeque;
 
 use rejoin_wire::SharedFrame;
@@ -217,9 +218,10 @@ impl Outbound {
     #[inline]
     pub(crate) fn released(&mut self, seq: u64) -> bool {
         let acked = self.acked;
-        let Some(sending) = self.sending.as_mut() else { return false };
-        sending.left = sending.left.max(seq);
-        sending.progress_at.is_none() && sending.owes(acked)
+        self.sending.as_mut().is_some_and(|sending| {
+            sending.left = sending.left.max(seq);
+            sending.progress_at.is_none() && sending.owes(acked)
+        })
     }
 
     /// The client has everything of a leg up to a number.
@@ -227,13 +229,12 @@ impl Outbound {
     /// # Errors
     /// It was never sent that.
     pub(crate) fn acknowledge(&mut self, leg: Leg, seq: u64) -> Result<Acked, AckAhead> {
-        if leg != self.leg {
-            return if leg > self.leg { Err(AckAhead) } else { Ok(Acked::Stale) };
-        }
-        let Some(sending) = self.sending.as_mut() else { return Ok(Acked::Stale) };
-        if seq > sending.sent {
-            return Err(AckAhead);
-        }
+        let sending = match (leg.cmp(&self.leg), self.sending.as_mut()) {
+            (Ordering::Greater, _) => return Err(AckAhead),
+            (Ordering::Less, _) | (Ordering::Equal, None) => return Ok(Acked::Stale),
+            (Ordering::Equal, Some(sending)) if seq > sending.sent => return Err(AckAhead),
+            (Ordering::Equal, Some(sending)) => sending,
+        };
         let has_progressed = seq > self.acked;
         let resync = sending.resync.take_if(|resync| seq >= resync.seq);
         let is_overrun = resync.is_some_and(|resync| resync.again);
@@ -279,15 +280,15 @@ impl Outbound {
     /// Whether the reader is connected, has missed something for good, and is to be given the whole state
     /// now. While one resync is not acknowledged the next waits.
     pub(crate) fn take_overrun(&mut self) -> bool {
-        let lost = self.lost;
-        let Some(sending) = self.sending.as_mut().filter(|sending| lost > sending.sent) else {
-            return false;
-        };
-        match &mut sending.resync {
-            Some(resync) => resync.again = true,
-            None => return true,
+        match self.sending.as_deref_mut() {
+            Some(Sending { sent, resync: Some(resync), .. }) if self.lost > *sent => {
+                resync.again = true;
+                false
+            }
+            Some(Sending { sent, resync: None, .. }) => self.lost > *sent,
+            // Nothing is missed; or who is not connected is looked at on its return.
+            Some(Sending { resync: Some(_), .. }) | None => false,
         }
-        false
     }
 
     /// Whether [`take_overrun`](Self::take_overrun) has not been asked since something was missed.

@@ -82,10 +82,17 @@ impl Clock {
 
     /// Whether a tick is due. Late ones are made up for, `catch_up_max` at most.
     pub(crate) fn take_tick(&mut self, now: Time, catch_up_max: u32) -> bool {
-        let (Some(at), Some(period)) = (self.next_tick, self.period) else { return false };
-        if now < at || self.paused_at.is_some() {
-            return false;
+        let is_due = |(at, _): &(Time, Duration)| now >= *at && self.paused_at.is_none();
+        // A zone without a period has no ticks.
+        let due = self.next_tick.zip(self.period).filter(is_due);
+        if let Some((at, period)) = due {
+            self.tick(now, at, period, catch_up_max);
         }
+        due.is_some()
+    }
+
+    /// Counts the tick that was due at this instant, and those after it that are skipped.
+    fn tick(&mut self, now: Time, at: Time, period: Duration, catch_up_max: u32) {
         let late = micros(now.since(at)) / micros(period).max(1);
         let mut next = at.after(period);
         if late > u64::from(catch_up_max) {
@@ -96,7 +103,6 @@ impl Clock {
         }
         self.next_tick = Some(next);
         self.ticks += 1;
-        true
     }
 
     /// Sets a timer; one of the same key gives way.

@@ -144,12 +144,14 @@ impl<Z: Zone> ZoneCore<Z> {
         // A zone that cuts itself now and then writes all of itself: parts would only pile up.
         let is_base = !self.room.config.durability.is_gated()
             || self.saver.is_compaction_due(self.room.config.cuts_per_compaction);
-        let Some(cut) = self.describe(now, is_base, saved) else { return };
-        let (_, revision) = self.out.standing();
-        let changes = row::changes(revision.next().0, &cut, is_base);
-        self.saver.count(&changes, is_base);
-        self.room.dirty = Dirty { said: self.room.stream.last, ..Dirty::default() };
-        self.out.submit(changes);
+        // A game that cannot be saved has faulted, and nothing more of this incarnation leaves.
+        if let Some(cut) = self.describe(now, is_base, saved) {
+            let (_, revision) = self.out.standing();
+            let changes = row::changes(revision.next().0, &cut, is_base);
+            self.saver.count(&changes, is_base);
+            self.room.dirty = Dirty { said: self.room.stream.last, ..Dirty::default() };
+            self.out.submit(changes);
+        }
     }
 
     /// What changed, or everything; none when the game could not be saved.

@@ -48,13 +48,13 @@ impl Deadlines {
 
     /// Makes sure that a member is looked at when the first of its deadlines comes.
     pub(crate) fn arm(&mut self, session: SessionId, member: &mut Member) {
-        let next = member.next_deadline();
-        let Some(next) = next.filter(|next| member.alarm_at.is_none_or(|at| *next < at)) else {
-            return;
-        };
-        self.disarm(session, member);
-        self.due.insert((next, session));
-        member.alarm_at = Some(next);
+        if let Some(next) = member.next_deadline()
+            && member.alarm_at.is_none_or(|at| next < at)
+        {
+            self.disarm(session, member);
+            self.due.insert((next, session));
+            member.alarm_at = Some(next);
+        }
     }
 
     /// Forgets the entry of a member.

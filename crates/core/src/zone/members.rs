@@ -6,6 +6,7 @@ use std::ops::Deref;
 
 use super::member::{Leaving, Member};
 use crate::id::{PlayerId, SessionId};
+use crate::never;
 
 /// The members. Those that are not leaving are active.
 #[derive(Debug, Default)]
@@ -57,7 +58,9 @@ impl Members {
 
     /// A member is on its way out.
     pub(crate) fn leave(&mut self, session: SessionId, leaving: Leaving) {
-        let Some(mut member) = self.remove(session) else { return };
+        let Some(mut member) = self.remove(session) else {
+            return never!("session {session} leaves and is no member");
+        };
         member.leaving = Some(leaving);
         self.count(session, &member, true);
         self.by_id.insert(session, member);

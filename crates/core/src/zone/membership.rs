@@ -18,6 +18,7 @@ use crate::event::Event;
 use crate::exchange::{Admit, Attach, Departed, Link, ToHub, ToZone, ZoneName};
 use crate::id::{Leg, PlayerId, SessionEpoch, SessionId};
 use crate::mark::{Mark, hit};
+use crate::never;
 use crate::planted::{Bug, is_armed};
 use crate::stream::{Inbound, Outbound};
 use crate::time::Time;
@@ -174,6 +175,7 @@ impl<Z: Zone> ZoneCore<Z> {
     /// A connection takes its place: the fence, the rung and `applied` are one step.
     fn attach(&mut self, now: Time, attach: Attach) {
         let Attach { session, stay, link, from, backlog, mut welcome, .. } = attach;
+        let owner = self.room.owner;
         let Some(member) = self.room.members.get_mut(session).filter(|m| m.stay() == stay) else {
             self.out.push(ZoneOutput::ToHub(ToHub::Missing { session, stay }));
             return;
@@ -189,12 +191,14 @@ impl<Z: Zone> ZoneCore<Z> {
         welcome.lost_upstream = continued.lost;
         welcome.applied = member.inbound.applied();
         welcome.zone = Some(zone_ref(&self.room.name));
+        let resumed = member.outbound.resume(&from, member.outbound.leg().next_turn(owner));
+        let player = member.player;
         self.room.dirty.members.insert(session);
         self.room.dirty.any = true;
-        self.reconnect_roster(now, session);
-        let Some(member) = self.room.active(session) else { return };
-        let next_leg = member.outbound.leg().next_turn(self.room.owner);
-        match member.outbound.resume(&from, next_leg) {
+        // Still connected in the roster after a takeover without a drop: nothing to do then.
+        let _ = self.room.roster.connect(now, session, player, MatchData::default());
+        self.room.dirty.players.insert(player);
+        match resumed {
             // A loss in either direction is no replay.
             Ok(_) if continued.lost > 0 || continued.is_behind => {
                 self.resync_returning(now, session, link, RungReason::RolledBack, *welcome);
@@ -219,7 +223,10 @@ impl<Z: Zone> ZoneCore<Z> {
         {
             return;
         }
-        let Some(member) = self.room.active_mut(session) else { return };
+        let Some(member) = self.room.active_mut(session) else {
+            // The game has sent it away. The hub hears of its departure, and welcomes it where it goes.
+            return hit(Mark::StaleIgnored);
+        };
         if member.outbound.lost() > position.unwrap_or(0) {
             // What the game said just now pushed out something the client has not had.
             self.resync(now, session, link, RungReason::Overrun, Some(welcome));
@@ -275,7 +282,9 @@ impl<Z: Zone> ZoneCore<Z> {
         };
         let latest = self.room.stream.latest.all();
         let zone = zone_ref(&self.room.name);
-        let Some(member) = self.room.active_mut(session) else { return };
+        let Some(member) = self.room.active_mut(session) else {
+            return never!("session {session} gets the whole state and is no member");
+        };
         let Some(leg) = member.outbound.leg().next_turn(owner) else {
             return self.depart(now, session, PartCause::Lost, None, 0);
         };
@@ -336,12 +345,14 @@ impl<Z: Zone> ZoneCore<Z> {
     }
 
     fn dropped(&mut self, now: Time, session: SessionId, stay: u32, epoch: SessionEpoch) {
-        let Some(member) = self.room.active_mut(session) else { return };
         // The session has lost this epoch, and with it every earlier one.
-        if member.stay() != stay || member.epoch > epoch || !member.is_connected() {
-            hit(Mark::StaleIgnored);
-            return;
-        }
+        let is_meant = |member: &&mut Member| {
+            member.stay() == stay && member.epoch <= epoch && member.is_connected()
+        };
+        let Some(member) = self.room.active_mut(session).filter(is_meant) else {
+            // It has left, was dropped before, or a newer connection has its place.
+            return hit(Mark::StaleIgnored);
+        };
         member.outbound.detach();
         let player = member.player;
         let _ = self.room.roster.disconnect(now, session);
@@ -377,14 +388,17 @@ impl<Z: Zone> ZoneCore<Z> {
         next: Option<(ZoneName, Bytes)>,
         to: u64,
     ) {
-        let Some(member) = self.room.active_mut(session) else { return };
+        let Some(member) = self.room.active_mut(session) else {
+            // It has left already: a game may part whom it likes, and a zone that ends parts everybody.
+            return hit(Mark::StaleIgnored);
+        };
         let (player, stay, is_native) = (member.player, member.stay(), member.native);
+        member.parting = true;
+        let calls = member.calls.take_all();
         if member.inbound.unacked() > 0 {
             self.tell_applied(session);
         }
-        let Some(member) = self.room.active_mut(session) else { return };
-        member.parting = true;
-        for call in member.calls.take_all() {
+        for call in calls {
             self.unanswered(now, session, call.key, CallFailed::Gone);
         }
         if is_native {
@@ -416,8 +430,10 @@ impl<Z: Zone> ZoneCore<Z> {
 
     /// Says that a member has left; said again after a crash until the session has taken over.
     pub(crate) fn tell_departed(&mut self, session: SessionId) {
-        let Some(member) = self.room.members.get(&session) else { return };
-        let Some(leaving) = &member.leaving else { return };
+        let member = self.room.members.get(&session);
+        let Some((member, leaving)) = member.and_then(|it| Some((it, it.leaving.as_ref()?))) else {
+            return never!("session {session} has departed and is not leaving");
+        };
         let departed = Departed {
             session,
             stay: member.stay(),
@@ -454,13 +470,6 @@ impl<Z: Zone> ZoneCore<Z> {
         for session in sessions {
             self.depart(now, session, cause, None, 0);
         }
-    }
-
-    fn reconnect_roster(&mut self, now: Time, session: SessionId) {
-        let Some(player) = self.room.active(session).map(|member| member.player) else { return };
-        // Still connected in the roster after a takeover without a drop: nothing to do then.
-        let _ = self.room.roster.connect(now, session, player, MatchData::default());
-        self.room.dirty.players.insert(player);
     }
 
     fn tell_attached(

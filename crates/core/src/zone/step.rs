@@ -92,14 +92,18 @@ impl<Z: Zone> ZoneCore<Z> {
     }
 
     fn reply(&mut self, to: Sender, message: Spoken<Z::Out>) {
-        let Some(member) = self.room.active(to.session) else { return };
-        if member.native {
-            self.tell_native(to.session, Delivery::Message(native(message.value)));
-            return;
+        match self.room.active(to.session).map(|member| member.native) {
+            Some(true) => {
+                self.tell_native(to.session, Delivery::Message(native(message.value)));
+            }
+            Some(false) => {
+                hit(Mark::Replied);
+                let body = down::Body::Reply(Reply { to: to.number, payload: message.payload });
+                self.room.say_to(to.session, body, &mut self.out);
+            }
+            // A game may answer a sender that it has parted in the same step, or that left long ago.
+            None => {}
         }
-        hit(Mark::Replied);
-        let body = down::Body::Reply(Reply { to: to.number, payload: message.payload });
-        self.room.say_to(to.session, body, &mut self.out);
     }
 
     fn send(&mut self, cause: Option<SessionId>, mut to: Vec<SessionId>, message: Spoken<Z::Out>) {

@@ -16,6 +16,7 @@ use super::room::Room;
 use crate::exchange::Link;
 use crate::id::SessionId;
 use crate::mark::{Mark, hit};
+use crate::never;
 use crate::stream::{Kept, SendWindow, SharedFrames};
 use crate::time::Time;
 
@@ -81,25 +82,21 @@ impl Room {
         self.bound_ring();
     }
 
-    /// Says something to one member and keeps it in its outbox; gives the number.
-    pub(crate) fn say_to(
-        &mut self,
-        session: SessionId,
-        body: down::Body,
-        out: &mut Release,
-    ) -> u64 {
+    /// Says something to one member and keeps it in its outbox.
+    pub(crate) fn say_to(&mut self, session: SessionId, body: down::Body, out: &mut Release) {
         let (seq, frame) = self.stream.number(body);
         let window = self.window();
         self.dirty.any = true;
         self.dirty.members.insert(session);
-        let Some(member) = self.members.get_mut(session) else { return seq };
+        let Some(member) = self.members.get_mut(session) else {
+            return never!("{seq} is said to session {session}, which is no member");
+        };
         self.stream.sent += offer(window, session, member, (seq, &frame), out);
         let (frames, bytes) = (self.config.outbox_frames_max, self.config.outbox_bytes_max);
         if member.outbound.keep(Kept { seq, frame }, SendWindow { frames, bytes }) {
             hit(Mark::OutboxEvicted);
             self.missed.insert(session);
         }
-        seq
     }
 
     /// Sets or clears the latest value of a key. False when there is no room for it.
@@ -134,10 +131,13 @@ impl Room {
     /// Puts on a member's link what it has not been sent, as far as its window allows.
     pub(crate) fn pump(&mut self, session: SessionId, out: &mut Release) {
         let window = self.window();
-        let Some(member) = self.members.get_mut(session) else { return };
-        loop {
+        let Some(member) = self.members.get_mut(session) else {
+            return never!("session {session} is sent what waits for it and is no member");
+        };
+        while let Some((link, seq, frame)) = {
             let shared = Shared { stream: &self.stream, session, joined: member.joined };
-            let Some((link, seq, frame)) = member.outbound.next(&shared, window) else { return };
+            member.outbound.next(&shared, window)
+        } {
             self.stream.sent += 1;
             out.push_numbered(seq, ZoneOutput::Send { session, link, frame });
         }
@@ -147,7 +147,9 @@ impl Room {
     /// on.
     pub(crate) fn close_stream(&mut self, session: SessionId) {
         let last = self.stream.last;
-        let Some(member) = self.members.get_mut(session) else { return };
+        let Some(member) = self.members.get_mut(session) else {
+            return never!("the stream of session {session} ends, which is no member");
+        };
         let shared = Shared { stream: &self.stream, session, joined: member.joined };
         let kept = member.outbound.unacknowledged(&shared);
         member.outbound.close(last, kept);
@@ -202,10 +204,11 @@ impl Room {
         link: Link,
         number: Option<u64>,
     ) -> bool {
-        let Some(member) = self.members.get_mut(session) else { return false };
-        if member.outbound.link() != Some(link) {
+        let is_its = |member: &&mut Member| member.outbound.link() == Some(link);
+        let Some(member) = self.members.get_mut(session).filter(is_its) else {
+            // It was dropped, taken over or forgotten while the frame waited for its cut.
             return false;
-        }
+        };
         if let Some(number) = number
             && member.outbound.released(number)
             && member.is_active()
@@ -278,11 +281,15 @@ impl Room {
         }
     }
 
-    /// The ring has forgotten an entry that was meant for a member.
+    /// The ring has forgotten an entry that was meant for a session. One that has left meanwhile misses
+    /// nothing: what it had not acknowledged then is its own.
     fn lose(&mut self, session: SessionId, seq: u64) {
-        let Some(member) = self.members.get_mut(session) else { return };
-        let meant = seq > member.joined && member.is_active() && !member.native;
-        if meant && member.outbound.lose(seq) {
+        if let Some(member) = self.members.get_mut(session)
+            && seq > member.joined
+            && member.is_active()
+            && !member.native
+            && member.outbound.lose(seq)
+        {
             self.missed.insert(session);
             self.dirty.members.insert(session);
         }
@@ -328,7 +335,12 @@ fn offer(
     (seq, frame): (u64, &SharedFrame),
     out: &mut Release,
 ) -> u64 {
-    let Some(link) = member.outbound.offer(seq, frame.len(), window) else { return 0 };
-    out.push_numbered(seq, ZoneOutput::Send { session, link, frame: frame.clone() });
-    1
+    match member.outbound.offer(seq, frame.len(), window) {
+        Some(link) => {
+            out.push_numbered(seq, ZoneOutput::Send { session, link, frame: frame.clone() });
+            1
+        }
+        // It waits for a connection, or for room in the window.
+        None => 0,
+    }
 }

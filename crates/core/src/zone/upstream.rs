@@ -15,11 +15,13 @@ use rejoin_wire::v1::{
 use super::Zone;
 use super::context::Sender;
 use super::core::{Delivery, ZoneCore, ZoneOutput};
+use super::member::Member;
 use super::message::{BadPayload, Message};
 use crate::call::CallFailed;
 use crate::exchange::{Native, ToHub};
 use crate::id::{CallId, Leg, SessionEpoch, SessionId};
 use crate::mark::{Mark, hit};
+use crate::never;
 use crate::planted::{Bug, is_armed};
 use crate::stream::{AckAhead, Acked, Arrival};
 use crate::text::clip;
@@ -43,7 +45,8 @@ impl From<RefusalCode> for UpRefusal {
 
 impl<Z: Zone> ZoneCore<Z> {
     pub(crate) fn up(&mut self, now: Time, session: SessionId, epoch: SessionEpoch, up: Up) {
-        let Some(member) = self.room.active(session) else {
+        let member = self.room.members.get_mut(session).filter(|member| member.is_active());
+        let Some(member) = member else {
             self.out.push(ZoneOutput::ToHub(ToHub::Bounced { session, epoch, up }));
             return;
         };
@@ -51,8 +54,8 @@ impl<Z: Zone> ZoneCore<Z> {
             hit(Mark::StaleIgnored);
             return;
         }
+        self.room.dirty.members.insert(session);
         let sent = member.outbound.sent();
-        let Some(member) = self.room.active_mut(session) else { return };
         let is_poisoned = match member.inbound.receive(up.seq) {
             Arrival::Next { is_poisoned } => is_poisoned,
             Arrival::Duplicate => return self.tell_applied(session),
@@ -130,7 +133,8 @@ impl<Z: Zone> ZoneCore<Z> {
 
     pub(crate) fn hear_native(&mut self, now: Time, session: SessionId, message: Native) {
         let Some(member) = self.room.active(session).filter(|member| member.native) else {
-            return;
+            // It has left, and does not know it yet.
+            return hit(Mark::StaleIgnored);
         };
         let from = Sender { session, player: member.player, number: 0, wants_reply: false };
         match value_of::<Z::In>(message) {
@@ -153,7 +157,8 @@ impl<Z: Zone> ZoneCore<Z> {
         message: Native,
     ) {
         let Some(member) = self.room.active_mut(session).filter(|member| member.native) else {
-            return;
+            // It has left, and its calls with it.
+            return hit(Mark::StaleIgnored);
         };
         let Some(open) = member.calls.answer(call) else {
             hit(Mark::CallUnknown);
@@ -178,8 +183,7 @@ impl<Z: Zone> ZoneCore<Z> {
         leg: Leg,
         payload: Bytes,
     ) {
-        let current =
-            |member: &super::member::Member| member.epoch == epoch && member.outbound.leg() == leg;
+        let current = |member: &Member| member.epoch == epoch && member.outbound.leg() == leg;
         if !self.room.active(session).is_some_and(current) {
             hit(Mark::LooseDropped);
             return;
@@ -221,7 +225,9 @@ impl<Z: Zone> ZoneCore<Z> {
     /// moved since.
     pub(crate) fn deadline_came(&mut self, now: Time, session: SessionId) {
         let service = self.room.deadlines.service(now);
-        let Some(member) = self.room.members.get_mut(session) else { return };
+        let Some(member) = self.room.members.get_mut(session) else {
+            return never!("session {session} has a deadline and is no member");
+        };
         member.alarm_at = None;
         if !member.is_active() {
             return;
@@ -257,10 +263,11 @@ impl<Z: Zone> ZoneCore<Z> {
         leg: Leg,
         seq: u64,
     ) {
-        let Some(member) = self.room.members.get_mut(session) else { return };
-        if member.epoch != epoch || !member.is_active() {
-            return;
-        }
+        let is_its = |member: &&mut Member| member.epoch == epoch && member.is_active();
+        let Some(member) = self.room.members.get_mut(session).filter(is_its) else {
+            // It has left, or a newer connection has its place.
+            return hit(Mark::StaleIgnored);
+        };
         match member.outbound.acknowledge(leg, seq) {
             Err(AckAhead) => {
                 hit(Mark::AckAhead);
@@ -317,7 +324,9 @@ impl<Z: Zone> ZoneCore<Z> {
             return;
         }
         let delay = self.room.config.ack_delay;
-        let Some(member) = self.room.members.get_mut(session) else { return };
+        let Some(member) = self.room.members.get_mut(session) else {
+            return never!("a number of session {session} is applied, which is no member");
+        };
         let has_company = member.outbound.sent() > sent && now >= member.acked_at.after(delay);
         if has_company || member.inbound.unacked() >= ACK_EVERY {
             member.acked_at = now;
