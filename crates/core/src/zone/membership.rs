@@ -388,8 +388,9 @@ impl<Z: Zone> ZoneCore<Z> {
         next: Option<(ZoneName, Bytes)>,
         to: u64,
     ) {
-        let Some(member) = self.room.active_mut(session) else {
-            // It has left already: a game may part whom it likes, and a zone that ends parts everybody.
+        let Some(member) = self.room.active_mut(session).filter(|member| !member.parting) else {
+            // It has left or is about to: a game may part whom it likes, also the peer of a call that
+            // failed because of this departure.
             return hit(Mark::StaleIgnored);
         };
         let (player, stay, is_native) = (member.player, member.stay(), member.native);

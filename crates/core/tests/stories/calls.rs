@@ -94,6 +94,22 @@ fn whoever_asks_a_member_that_is_leaving_learns_that_it_is_gone() {
     desk.assert_plays("bob");
 }
 
+/// The member was parted within its own departure, and then once more: it had two departures.
+#[test]
+fn whoever_is_parted_while_it_leaves_leaves_once() {
+    let mut desk = Desk::with_plaza(&["ann", "bob"]);
+    desk.say("ann", "call goodbye");
+    desk.take("ann");
+    desk.part("ann");
+    let heard = desk.take("bob");
+    assert_eq!(heard, ["answer goodbye Gone", "parted 1 Asked"]);
+    let heard = desk.take("ann");
+    assert_eq!(heard.iter().filter(|line| line.contains("Asked")).count(), 1, "{heard:?}");
+    assert!(!heard.iter().any(|line| line.contains("Kicked")), "{heard:?}");
+    desk.join("ann", "plaza");
+    desk.assert_plays("ann");
+}
+
 #[test]
 fn a_game_that_asks_the_departed_for_ever_is_a_fault_of_that_zone_alone() {
     let mut desk = Desk::with_plaza(&["ann"]);

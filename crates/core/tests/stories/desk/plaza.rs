@@ -113,6 +113,7 @@ impl<const V: u32> Zone for Plaza<V> {
         }));
         match key.as_str() {
             "twice" => ctx.call(who, Text(key), Duration::from_millis(1_000), "once"),
+            "goodbye" => ctx.part(who),
             "stubborn" => ctx.call(who, Text(key), Duration::from_millis(1_000), "stubborn"),
             _ => {}
         }
