@@ -177,6 +177,16 @@ impl QueueCore {
     pub(crate) fn handle(&mut self, now: Moment, input: QueueInput) {
         self.now = now;
         match input {
+            // Its deletion is at the store: new settings would be gone with it, a second deletion would be
+            // answered by nobody, and whoever began to watch would wait for ever.
+            QueueInput::Put { ticket, .. } if self.gate.is_closed() => {
+                self.answer(ticket, Err(Refusal::Busy));
+            }
+            QueueInput::Delete { ticket } | QueueInput::Watch { ticket, .. }
+                if self.gate.is_closed() =>
+            {
+                self.answer(ticket, Err(Refusal::NotFound(What::Queue)));
+            }
             QueueInput::Put { ticket, spec } => {
                 self.gate.after(Effect::QueueSeen(self.id, Box::new(spec.clone())));
                 self.spec = spec;

@@ -228,6 +228,30 @@ fn bad_queues_and_placements_are_refused() {
     assert_eq!(desk.ask(gone), Err(Refusal::NotFound(What::Queue)));
 }
 
+/// A second deletion had no answer, settings that came meanwhile were deleted, and whoever watched from then
+/// on was never told that the queue is gone.
+#[test]
+fn a_queue_whose_deletion_is_at_the_store_refuses_what_would_be_lost_with_it() {
+    let mut desk = Desk::new();
+    queue(&mut desk, Vec::new());
+    desk.slow_store();
+    let delete = Command::DeleteQueue(QUEUE.to_owned());
+    let to = Destination { fleet: FLEET.to_owned(), location: None };
+    let (name, destinations) = (QUEUE.to_owned(), vec![to]);
+    let put = Command::PutQueue(QueueSpec { name, destinations, ..QueueSpec::default() });
+    let watch = Command::Watch { queue: QUEUE.to_owned(), placement: None };
+    let sent = [delete.clone(), watch, delete, put.clone()].map(|command| desk.send(command));
+    while desk.commit_some(1) > 0 {}
+    let answers = sent.map(|ticket| desk.answers.remove(&ticket));
+    let gone = Some(Err(Refusal::NotFound(What::Queue)));
+    let busy = Some(Err(Refusal::Busy));
+    assert_eq!(answers, [Some(Ok(Answer::Done)), gone.clone(), gone, busy]);
+    assert_eq!(desk.ask(Command::ListQueues), Ok(Answer::Queues(Vec::new())));
+    let again = desk.send(put);
+    desk.commit_some(1);
+    assert_eq!(desk.answers.remove(&again), Some(Ok(Answer::Done)));
+}
+
 #[test]
 fn a_placement_goes_on_after_a_crash_at_any_commit() {
     // The crash comes after so many commits; in the end the placement is fulfilled, once.
