@@ -56,6 +56,8 @@ pub enum Bug {
     /// The version of a new account is not drawn but always the same, so that a login to a deleted account
     /// passes for one to the account that was made anew under its name.
     AccountVersionReused,
+    /// The deadline of a member stays when its zone forgets the member.
+    DeadlineKept,
     /// Frames are compressed whatever they hold, the Welcome with its token among them.
     SecretCompressed,
 }

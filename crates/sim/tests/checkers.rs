@@ -6,14 +6,16 @@ use rejoin_sim::run::{Options, play};
 
 /// Plays seeds with a bug until a checker sees it; asserts which one.
 #[track_caller]
-fn caught(bug: Bug, checker: &str) {
+fn caught(bug: Bug, checker: &str) -> String {
     std::panic::set_hook(Box::new(|_| {}));
     let options = Options { bug: Some(bug), ..Options::default() };
     let seen = (1..=300).map(|seed| play(seed, options)).find_map(|report| {
         let violation = report.violations.into_iter().find(|it| it.checker == checker)?;
         Some(format!("seed {}: {}: {}", report.seed, violation.checker, violation.text))
     });
-    println!("{bug:?} caught: {}", seen.unwrap_or_else(|| panic!("{checker} saw no {bug:?}")));
+    let seen = seen.unwrap_or_else(|| panic!("{checker} saw no {bug:?}"));
+    println!("{bug:?} caught: {seen}");
+    seen
 }
 
 #[test]
@@ -69,4 +71,11 @@ fn an_ending_with_a_wrong_cause_is_caught() {
 #[test]
 fn an_honest_client_that_is_blamed_is_caught() {
     caught(Bug::AckBlamed, "not-blamed");
+}
+
+#[test]
+fn what_cannot_be_is_a_violation() {
+    let seen = caught(Bug::DeadlineKept, "no-panic");
+    assert!(seen.contains("never: session "), "{seen}");
+    assert!(seen.contains(" has a deadline and is no member"), "{seen}");
 }

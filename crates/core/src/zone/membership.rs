@@ -136,7 +136,9 @@ impl<Z: Zone> ZoneCore<Z> {
     }
 
     fn remove(&mut self, session: SessionId) {
-        if let Some(mut member) = self.room.members.remove(session) {
+        if let Some(mut member) = self.room.members.remove(session)
+            && !is_armed(Bug::DeadlineKept)
+        {
             self.room.deadlines.disarm(session, &mut member);
         }
         self.room.dirty.members.remove(&session);
