@@ -25,7 +25,6 @@ use crate::identity::{Identity, IdentityConfig};
 use crate::jobs::{JobRunner, JobThreads};
 use crate::journal::Incarnation;
 use crate::kinds::Kinds;
-use crate::ledger::{self, OpenedZones};
 use crate::lines::Lines;
 use crate::logbook::Cause;
 use crate::mailbox::DOOR_MAX;
@@ -33,6 +32,7 @@ use crate::natives::Natives;
 use crate::queue::QueueLimits;
 use crate::server::{Parts, Server};
 use crate::sight::{SharedSight, Sight, SightConfig};
+use crate::store_thread::{self, CommitListeners, OpenedZones};
 use crate::zones::{self, Lanes, Mailbag, Surroundings, ZoneDoors};
 
 /// How long the game's admission rule may think.
@@ -292,7 +292,7 @@ impl ServerBuilder {
         let (outer, outer_mail) = mpsc::channel(DOOR_MAX);
         let (inner, inner_mail) = mpsc::channel(DOOR_MAX);
         let (looked_at, natives) = (inner.downgrade(), Arc::new(Natives::default()));
-        let (ledger_door, entries) = channel();
+        let (store_sender, store_requests) = channel();
         let ((ready, is_ready), (failed, failure)) = (watch::channel(false), watch::channel(None));
         let (lines, gate) = (Lines::new(self.queue), Gate::new(&self.config, clock));
         let sight = self.look_on(clock, &lines, &seed()?);
@@ -305,7 +305,7 @@ impl ServerBuilder {
             kinds: Arc::new(self.kinds),
             lines: lines.clone(),
             hub: inner.clone(),
-            ledger: ledger_door.clone(),
+            store: store_sender.clone(),
             jobs: Arc::new(jobs),
             sight: sight.clone(),
             natives: natives.clone(),
@@ -317,15 +317,16 @@ impl ServerBuilder {
                 .map_err(StartError)?;
         let games = start_hosts(self.games, directory.as_ref(), &outer.downgrade(), &doors)
             .map_err(StartError)?;
-        let told = ledger::Told::new(&around, Mailbag::new(doors.clone()), commits);
-        let store = ledger::start((self.store, opened), entries, told, failed)?;
+        let listeners = CommitListeners::new(&around, Mailbag::new(doors.clone()), commits);
+        let stored = (self.store, opened);
+        let store_thread = store_thread::start(stored, store_requests, listeners, failed)?;
         let task = HubTask {
             hub,
             clock,
             lines: lines.clone(),
             inner,
             gate: gate.clone(),
-            ledger: ledger_door.clone(),
+            store: store_sender.clone(),
             zones: Mailbag::new(doors.clone()),
             sight: sight.clone(),
             natives: natives.clone(),
@@ -349,9 +350,9 @@ impl ServerBuilder {
             clock,
             limits: self.limits,
             zones: doors,
-            ledger: ledger_door,
+            store: store_sender,
             lanes,
-            store,
+            store_thread,
             directory,
             identity,
         }))
@@ -380,7 +381,7 @@ fn open_hub(
     clock: Clock,
     sight: &Sight,
 ) -> Result<(Hub, OpenedZones), StartError> {
-    let (recovered, zones) = ledger::recover(store, |kind| config.kinds.contains_key(kind))
+    let (recovered, zones) = store_thread::recover(store, |kind| config.kinds.contains_key(kind))
         .map_err(|error| StartError(error.to_string()))?;
     let (hub, damaged) = Hub::open(clock.now(), wall(), config, seed()?, recovered);
     tell_damage(&hub, damaged);

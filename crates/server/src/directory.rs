@@ -20,7 +20,7 @@ pub use self::local::GamesConfig;
 pub(crate) use self::games::GamesDoor;
 pub(crate) use self::local::{GameKinds, start_hosts};
 
-pub(crate) use self::mail::CommitsTold;
+pub(crate) use self::mail::DirectoryCommits;
 
 use rejoin_directory::DirectoryConfig;
 use rejoin_store::Store;
@@ -45,8 +45,8 @@ pub(crate) fn start(
     seed: [u8; 32],
     around: &Surroundings,
     failure: &watch::Receiver<Option<String>>,
-) -> Result<(Option<DirectoryDoor>, CommitsTold), String> {
-    let Some(config) = config else { return Ok((None, CommitsTold::new(None))) };
+) -> Result<(Option<DirectoryDoor>, DirectoryCommits), String> {
+    let Some(config) = config else { return Ok((None, DirectoryCommits::new(None))) };
     let (now, search_work_max) = ((around.clock.now(), wall()), config.search_work_max);
     let directory = recovery::open(store, now, config, seed)?;
     let (mail, waiting) = mpsc::channel(MAIL_MAX);
@@ -54,5 +54,8 @@ pub(crate) fn start(
     let (events, _) = broadcast::channel(EVENTS_MAX);
     let task = DirectoryTask::new(directory, around, events.clone());
     tokio::spawn(task.run(from_store, waiting, failure.clone()));
-    Ok((Some(DirectoryDoor::new(mail, events, search_work_max)), CommitsTold::new(Some(commits))))
+    Ok((
+        Some(DirectoryDoor::new(mail, events, search_work_max)),
+        DirectoryCommits::new(Some(commits)),
+    ))
 }

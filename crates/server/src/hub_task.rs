@@ -20,11 +20,11 @@ use crate::clock::{Clock, wall};
 use crate::directory::GamesDoor;
 use crate::gate::Gate;
 use crate::identity::Identity;
-use crate::ledger::{Entry, LedgerDoor};
 use crate::lines::Lines;
 use crate::mailbox::{InnerDoor, Mail};
 use crate::natives::Natives;
 use crate::sight::SharedSight;
+use crate::store_thread::{StoreRequest, StoreSender};
 use crate::transport::LINGER;
 use crate::zones::{Depth, Mailbag, ToThread};
 
@@ -56,7 +56,7 @@ pub(crate) struct HubTask {
     pub(crate) lines: Lines,
     pub(crate) inner: InnerDoor,
     pub(crate) gate: Gate,
-    pub(crate) ledger: LedgerDoor,
+    pub(crate) store: StoreSender,
     pub(crate) zones: Mailbag,
     pub(crate) sight: SharedSight,
     pub(crate) natives: Arc<Natives>,
@@ -78,7 +78,7 @@ pub(crate) struct Own {
     answers: BTreeMap<u64, oneshot::Sender<Answer>>,
     last_ticket: u64,
     /// What the store has not been told yet.
-    entries: Vec<Entry>,
+    store_requests: Vec<StoreRequest>,
     /// How many inputs the hub was told to wait for it.
     told_waiting: usize,
     /// Inputs that followed from carrying outputs out.
@@ -143,7 +143,7 @@ impl HubTask {
             // Nobody is left who could stop the threads.
             None => {
                 self.zones.stop();
-                let _ = self.ledger.send(Entry::Stop);
+                let _ = self.store.send(StoreRequest::Stop);
             }
         }
     }
@@ -317,11 +317,11 @@ impl HubTask {
                 self.own.rooms.remove(&zone);
                 self.own.names.remove(&zone);
                 self.sight.watch_mailbox(zone, None);
-                self.own.entries.push(Entry::DropZone(zone));
+                self.own.store_requests.push(StoreRequest::DropZone(zone));
                 // It hears all that was said to it before it is dropped.
                 self.send_all();
             }
-            HubOutput::Commit(batch) => self.own.entries.push(Entry::Commit(batch)),
+            HubOutput::Commit(batch) => self.own.store_requests.push(StoreRequest::Commit(batch)),
             HubOutput::Event(event) => self.tell(event),
             HubOutput::Answer { ticket, answer } => {
                 if let Some(asker) = self.own.answers.remove(&ticket) {
@@ -344,16 +344,17 @@ impl HubTask {
         self.own.rooms.insert(spec.id, Room { depth: depth.clone() });
         self.own.names.insert(spec.id, spec.name.clone());
         self.sight.watch_mailbox(spec.id, Some(depth.clone()));
-        self.own.entries.push(Entry::OpenZone(spec, depth));
+        self.own.store_requests.push(StoreRequest::OpenZone(spec, depth));
         self.send_all();
     }
 
     /// Wakes zones and the store, each once for all it is told.
     fn send_all(&mut self) {
         self.zones.send();
-        if !self.own.entries.is_empty() {
+        if !self.own.store_requests.is_empty() {
             // An error means that the store has failed, which was told.
-            let _ = self.ledger.send(Entry::Many(std::mem::take(&mut self.own.entries)));
+            let _ =
+                self.store.send(StoreRequest::Many(std::mem::take(&mut self.own.store_requests)));
         }
     }
 

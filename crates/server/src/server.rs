@@ -20,11 +20,11 @@ use crate::directory::DirectoryDoor;
 use crate::frame_log::FrameLog;
 use crate::gate::Gate;
 use crate::identity::Identity;
-use crate::ledger::{Entry, LedgerDoor};
 use crate::lines::Lines;
 use crate::mailbox::{Mail, OuterDoor, WeakInnerDoor};
 use crate::natives::{Deliveries, Natives};
 use crate::sight::SharedSight;
+use crate::store_thread::{StoreRequest, StoreSender};
 use crate::zones::{Lanes, ZoneDoors};
 
 /// How long zones have to end what they are doing when the server stops.
@@ -43,9 +43,9 @@ pub(crate) struct Parts {
     pub(crate) clock: Clock,
     pub(crate) limits: Limits,
     pub(crate) zones: ZoneDoors,
-    pub(crate) ledger: LedgerDoor,
+    pub(crate) store: StoreSender,
     pub(crate) lanes: Lanes,
-    pub(crate) store: JoinHandle<()>,
+    pub(crate) store_thread: JoinHandle<()>,
     pub(crate) directory: Option<DirectoryDoor>,
     pub(crate) identity: Arc<Identity>,
 }
@@ -65,9 +65,9 @@ pub(crate) struct Shared {
     natives: Arc<Natives>,
     pub(crate) agents: AgentThreads,
     zones: ZoneDoors,
-    ledger: LedgerDoor,
+    store: StoreSender,
     lanes: Lanes,
-    store: Mutex<Option<JoinHandle<()>>>,
+    store_thread: Mutex<Option<JoinHandle<()>>>,
     directory: Option<DirectoryDoor>,
     pub(crate) identity: Arc<Identity>,
 }
@@ -117,9 +117,9 @@ impl Server {
             natives: parts.natives,
             agents: AgentThreads::default(),
             zones: parts.zones,
-            ledger: parts.ledger,
+            store: parts.store,
             lanes: parts.lanes,
-            store: Mutex::new(Some(parts.store)),
+            store_thread: Mutex::new(Some(parts.store_thread)),
             directory: parts.directory,
             identity: parts.identity,
         }))
@@ -346,16 +346,17 @@ impl Server {
             directory.stop().await;
         }
         self.0.zones.stop();
-        let store = self.0.store.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let (lanes, ledger) = (self.0.lanes.clone(), self.0.ledger.clone());
+        let store_thread =
+            self.0.store_thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let (lanes, store) = (self.0.lanes.clone(), self.0.store.clone());
         let join = move || {
             if !lanes.join(ZONES_STOP) {
                 tracing::error!("a callback does not return; the server stops without it");
             }
             // Last, so that every cut of a zone is in.
-            let _ = ledger.send(Entry::Stop);
-            if let Some(store) = store {
-                let _ = store.join();
+            let _ = store.send(StoreRequest::Stop);
+            if let Some(thread) = store_thread {
+                let _ = thread.join();
             }
         };
         let _ = tokio::task::spawn_blocking(join).await;

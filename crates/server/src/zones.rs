@@ -22,11 +22,11 @@ use rejoin_core::zone::ZoneSpec;
 use crate::clock::Clock;
 use crate::jobs::JobThreads;
 use crate::kinds::Kinds;
-use crate::ledger::LedgerDoor;
 use crate::lines::{Calls, Lines};
 use crate::mailbox::InnerDoor;
 use crate::natives::Natives;
 use crate::sight::SharedSight;
+use crate::store_thread::StoreSender;
 
 use self::crew::Crew;
 pub(crate) use self::watch::Lanes;
@@ -205,7 +205,7 @@ pub(crate) struct Surroundings {
     pub(crate) kinds: Arc<Kinds>,
     pub(crate) lines: Lines,
     pub(crate) hub: InnerDoor,
-    pub(crate) ledger: LedgerDoor,
+    pub(crate) store: StoreSender,
     pub(crate) jobs: Arc<JobThreads>,
     pub(crate) sight: SharedSight,
     pub(crate) natives: Arc<Natives>,

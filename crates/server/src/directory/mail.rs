@@ -1,6 +1,6 @@
-//! What reaches the directory's task, and the two doors it comes through. The outer one is bounded:
-//! questions are refused as busy when it is full, hosts wait. The store's is emptied first. The task
-//! itself waits for nobody.
+//! The two channels of the directory's task. The one for questions and hosts is bounded: when it is full,
+//! questions are refused as busy and hosts wait. The one from the store's thread is emptied first. The
+//! task itself never waits for a sender or a receiver.
 
 use rejoin_core::id::{HostId, OwnerEpoch, Revision};
 use rejoin_core::scope::ScopeId;
@@ -10,23 +10,23 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::lines::Subscriber;
 
-/// Messages that wait at the outer door.
+/// Questions and messages of hosts that wait for the task.
 pub(crate) const MAIL_MAX: usize = 8_192;
-/// Groups of commits that wait at the store's.
+/// Groups of commits that wait for the task.
 pub(crate) const FROM_STORE_MAX: usize = 1_024;
 
-/// Who waits for an answer.
+/// Gets the answer to one question.
 pub(crate) type Asker = oneshot::Sender<Result<Answer, Refusal>>;
 
-/// What comes from outside.
+/// A question, a message of a host or a change of a subscription.
 pub(crate) enum Mail {
     Ask(Command, Asker),
     /// A host's question about a seat; its ticket is given by the task.
     HostAsked(HostId, OwnerEpoch, HostWord, Asker),
     HostSaid(HostId, OwnerEpoch, HostWord),
-    /// Where a host's process hears its orders from now on.
+    /// From now on the orders to a host's process go into this channel.
     HostHears(HostId, OwnerEpoch, mpsc::Sender<HostOrder>),
-    /// Whoever heard them let go.
+    /// The receiver of a host's orders was dropped.
     HostDeaf(HostId, OwnerEpoch),
     /// The process is gone.
     HostLeft(HostId, OwnerEpoch),
@@ -36,20 +36,20 @@ pub(crate) enum Mail {
     Stop(oneshot::Sender<()>),
 }
 
-/// What comes from the store's thread.
+/// What the store's thread reports.
 pub(crate) enum FromStore {
     Committed(Vec<(ScopeId, Revision)>),
     /// There is no room for more, or there is again.
     Full(bool),
 }
 
-/// Commits of the directory's scopes, told together.
-pub(crate) struct CommitsTold {
+/// Commits of the directory's scopes, collected by the store's thread and sent together.
+pub(crate) struct DirectoryCommits {
     task: Option<mpsc::Sender<FromStore>>,
     waiting: Vec<(ScopeId, Revision)>,
 }
 
-impl CommitsTold {
+impl DirectoryCommits {
     pub(crate) fn new(task: Option<mpsc::Sender<FromStore>>) -> Self {
         Self { task, waiting: Vec::new() }
     }
@@ -58,19 +58,19 @@ impl CommitsTold {
         self.waiting.push((scope, revision));
     }
 
-    /// Tells what has come together. The task waits for nobody, so this does not wait for long.
+    /// Sends the collected commits. The task never blocks, so this does not wait for long.
     pub(crate) fn send(&mut self) {
         if !self.waiting.is_empty() {
-            let told = std::mem::take(&mut self.waiting);
-            self.tell(FromStore::Committed(told));
+            let commits = std::mem::take(&mut self.waiting);
+            self.report(FromStore::Committed(commits));
         }
     }
 
     pub(crate) fn store_full(&self, is_full: bool) {
-        self.tell(FromStore::Full(is_full));
+        self.report(FromStore::Full(is_full));
     }
 
-    fn tell(&self, what: FromStore) {
+    fn report(&self, what: FromStore) {
         if let Some(task) = &self.task {
             // An error means that the directory has ended.
             let _ = task.blocking_send(what);

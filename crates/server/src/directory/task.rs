@@ -1,5 +1,5 @@
 //! The directory's task: feeds the directory one input at a time and carries out, in order, what it
-//! decides. It waits for nobody; a host or a subscriber that is too slow is let go.
+//! decides. It never waits for a receiver: a host or a subscriber that is too slow is disconnected.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::time::Duration;
@@ -16,15 +16,15 @@ use tokio::time::MissedTickBehavior;
 use super::lines::{NOTICES_MAX, Subscriber};
 use super::mail::{Asker, FromStore, Mail};
 use crate::clock::{Clock, wall};
-use crate::ledger::{Entry, LedgerDoor};
 use crate::sight::SharedSight;
+use crate::store_thread::{StoreRequest, StoreSender};
 use crate::zones::Surroundings;
 
 /// How often the wall clock is read.
 const WALL_EVERY: Duration = Duration::from_secs(1);
 /// Questions without an answer yet; more are refused as busy.
 const ASKERS_MAX: usize = 65_536;
-/// How often others may speak before the store is told what was decided so far.
+/// How many rounds of waiting messages are fed before the collected commits go to the store.
 const ROUNDS_MAX: usize = 4;
 /// How long questions that are under way have for their answers when the server goes down.
 const FAREWELL: Duration = Duration::from_secs(2);
@@ -33,7 +33,7 @@ const FAREWELL: Duration = Duration::from_secs(2);
 pub(crate) struct DirectoryTask {
     directory: Directory,
     clock: Clock,
-    ledger: LedgerDoor,
+    store: StoreSender,
     sight: SharedSight,
     events: broadcast::Sender<Event>,
     askers: HashMap<u64, Asker>,
@@ -44,8 +44,8 @@ pub(crate) struct DirectoryTask {
     openings: HashMap<u64, Subscriber>,
     /// Inputs that followed from carrying outputs out.
     follow: VecDeque<DirectoryInput>,
-    /// What the store has not been told yet.
-    entries: Vec<Entry>,
+    /// Requests that have not been sent to the store's thread yet.
+    store_requests: Vec<StoreRequest>,
     is_store_full: bool,
 }
 
@@ -58,7 +58,7 @@ impl DirectoryTask {
         Self {
             directory,
             clock: around.clock,
-            ledger: around.ledger.clone(),
+            store: around.store.clone(),
             sight: around.sight.clone(),
             events,
             askers: HashMap::new(),
@@ -67,13 +67,13 @@ impl DirectoryTask {
             subscribers: HashMap::new(),
             openings: HashMap::new(),
             follow: VecDeque::new(),
-            entries: Vec::new(),
+            store_requests: Vec::new(),
             is_store_full: false,
         }
     }
 
-    /// Runs until it is told to stop, nobody can tell it anything any more, or nothing can be kept.
-    /// Whoever waits for an answer then hears that there is none.
+    /// Runs until it is asked to stop, all senders of mail are gone, or the store has failed. Questions
+    /// without an answer then end with an error.
     pub(crate) async fn run(
         mut self,
         mut store: mpsc::Receiver<FromStore>,
@@ -91,7 +91,7 @@ impl DirectoryTask {
             let is_due = sleep.is_zero();
             tokio::select! {
                 biased;
-                Some(told) = store.recv() => self.heed(told),
+                Some(message) = store.recv() => self.on_store_message(message),
                 () = failed(&mut failure) => return,
                 some = mail.recv() => match some {
                     Some(Mail::Stop(done)) => return self.say_goodbye(store, mail, done).await,
@@ -124,14 +124,14 @@ impl DirectoryTask {
         }
     }
 
-    /// Feeds what waits at both doors at this instant; what comes meanwhile is for the next time.
+    /// Feeds what waits in both channels at this instant; what comes meanwhile is for the next time.
     fn feed_waiting(
         &mut self,
         store: &mut mpsc::Receiver<FromStore>,
         mail: &mut mpsc::Receiver<Mail>,
     ) -> Option<oneshot::Sender<()>> {
-        while let Ok(told) = store.try_recv() {
-            self.heed(told);
+        while let Ok(message) = store.try_recv() {
+            self.on_store_message(message);
         }
         for _ in 0..mail.len() {
             match mail.try_recv() {
@@ -156,7 +156,7 @@ impl DirectoryTask {
         while !self.askers.is_empty() {
             tokio::select! {
                 () = tokio::time::sleep_until(end) => break,
-                Some(told) = store.recv() => self.heed(told),
+                Some(message) = store.recv() => self.on_store_message(message),
                 else => break,
             }
             self.send_all();
@@ -164,7 +164,7 @@ impl DirectoryTask {
         let _ = done.send(());
     }
 
-    /// Ends subscriptions that nobody reads any more.
+    /// Ends subscriptions whose reader is gone.
     fn forget_unread(&mut self) {
         let unread = self.subscribers.iter().filter(|(_, line)| line.is_closed());
         let unread: Vec<u64> = unread.map(|(id, _)| *id).collect();
@@ -181,8 +181,8 @@ impl DirectoryTask {
         self.sight.metrics.directory.mailbox.set(gauge(waiting));
     }
 
-    fn heed(&mut self, told: FromStore) {
-        match told {
+    fn on_store_message(&mut self, message: FromStore) {
+        match message {
             FromStore::Committed(scopes) => {
                 for (scope, revision) in scopes {
                     self.feed(DirectoryInput::Committed(scope, revision));
@@ -204,7 +204,7 @@ impl DirectoryTask {
                 });
             }
             Mail::HostSaid(host, lease, word) => {
-                // Nobody waits for number 0: a question that came this way has no answer.
+                // Ticket 0 has no asker: a question that came this way gets no answer.
                 self.feed(DirectoryInput::HostSaid { host, lease, word: with_ticket(word, 0) });
             }
             Mail::HostHears(host, lease, orders) => {
@@ -244,7 +244,7 @@ impl DirectoryTask {
             let _ = asker.send(Err(Refusal::Busy));
             return;
         }
-        // They would wait for credit that nobody gives.
+        // Without a `Subscriber` there is no one to give them credit.
         if matches!(command, Command::Subscribe { .. } | Command::Watch { .. }) {
             let must = "made with subscribe() or watch()";
             let refusal = Refusal::Invalid { field: "subscription", must };
@@ -255,7 +255,7 @@ impl DirectoryTask {
         self.feed(DirectoryInput::Command { ticket, command });
     }
 
-    /// A number for a question; none when too many wait, and then the asker was told.
+    /// A ticket for a question; none when too many wait, and then the asker was refused as busy.
     fn ticket(&mut self, asker: Asker) -> Option<u64> {
         if self.askers.len() >= ASKERS_MAX {
             let _ = asker.send(Err(Refusal::Busy));
@@ -283,7 +283,7 @@ impl DirectoryTask {
 
     fn carry(&mut self, output: DirectoryOutput) {
         match output {
-            DirectoryOutput::Commit(batch) => self.entries.push(Entry::Commit(batch)),
+            DirectoryOutput::Commit(batch) => self.store_requests.push(StoreRequest::Commit(batch)),
             DirectoryOutput::Answer { ticket, outcome } => {
                 if let Some(notices) = self.openings.remove(&ticket)
                     && let Ok(Answer::Subscribed(subscription)) = *outcome
@@ -317,8 +317,8 @@ impl DirectoryTask {
         }
     }
 
-    /// Tells a host's process, if it is the one that listens. One that lets too much wait cannot be
-    /// told the rest in order, so it is let go.
+    /// Sends an order to the host's process that holds this lease. A process that lets its channel fill
+    /// up can no longer get its orders complete and in order, so it is disconnected.
     fn order(&mut self, host: HostId, lease: OwnerEpoch, order: HostOrder) {
         let Some((known, orders)) = self.hosts.get(&host) else { return };
         if *known != lease {
@@ -333,15 +333,15 @@ impl DirectoryTask {
 
     fn tell(&mut self, event: Event) {
         self.sight.tell(event.clone());
-        // An error means that nobody listens.
+        // An error means that there are no listeners.
         let _ = self.events.send(event);
     }
 
-    /// Wakes the store once for all it is told.
+    /// Wakes the store's thread once for all collected requests.
     fn send_all(&mut self) {
-        if !self.entries.is_empty() {
-            // An error means that the store has failed, which was told.
-            let _ = self.ledger.send(Entry::Many(std::mem::take(&mut self.entries)));
+        if !self.store_requests.is_empty() {
+            // An error means that the store has failed, which was logged and reported.
+            let _ = self.store.send(StoreRequest::Many(std::mem::take(&mut self.store_requests)));
         }
     }
 }

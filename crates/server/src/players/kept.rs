@@ -16,7 +16,7 @@ use rejoin_store::{Outcome, ScopeKind, Store, StoreError};
 use serde_json::Value;
 
 use crate::clock::wall;
-use crate::ledger;
+use crate::store_thread;
 
 /// Why something was not done.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -140,7 +140,7 @@ impl<S: Store> KeptPlayers<S> {
 /// # Errors
 /// The store cannot be read.
 pub fn export_kept(store: &mut dyn Store, whom: &Whom) -> Result<Option<Value>, KeptError> {
-    let (mut recovered, _) = ledger::recover(store, |_| false)?;
+    let (mut recovered, _) = store_thread::recover(store, |_| false)?;
     recovered.players_only = true;
     // What follows from opening is not carried out.
     let (hub, _) = Hub::open(Time::ZERO, wall(), HubConfig::default(), [0; 32], recovered);

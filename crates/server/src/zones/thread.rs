@@ -17,9 +17,9 @@ use super::beat::Beat;
 use super::crew::{Crew, Running, Seat};
 use super::polls::Polls;
 use super::{Depth, Hung, Surroundings, ToThread, ZoneDoors};
-use crate::ledger::Entry;
 use crate::lines::Calls;
 use crate::logbook::Cause;
+use crate::store_thread::StoreRequest;
 
 /// Messages that are taken before the clock is looked at again, so that no flood stops time.
 const BATCH_MAX: usize = 4_096;
@@ -240,7 +240,7 @@ impl Thread {
                 }
                 ZoneOutput::ToHub(message) => self.tell_hub(zone, owner, message),
                 ZoneOutput::Commit(batch) => {
-                    let _ = self.around.ledger.send(Entry::Commit(batch));
+                    let _ = self.around.store.send(StoreRequest::Commit(batch));
                 }
                 ZoneOutput::StartJob { job, request } => {
                     let doors = self.doors.clone();

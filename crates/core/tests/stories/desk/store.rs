@@ -95,7 +95,7 @@ impl Store {
         tally.bytes += batch.changes.iter().map(Change::bytes).sum::<usize>();
         let under_way = self.pending.iter().filter(|other| other.scope == batch.scope).count() + 1;
         tally.under_way = tally.under_way.max(under_way);
-        // What bounds the store's queue in the server: see `LedgerDoor` there.
+        // What bounds the store's queue in the server: see `StoreSender` there.
         let most = match batch.scope {
             ScopeId::Zone(_) => 2,
             ScopeId::Player(_) => usize::MAX,

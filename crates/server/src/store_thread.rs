@@ -1,8 +1,8 @@
-//! The store's thread. All that waits is committed at once, in the order in which it was submitted,
-//! and each commit is told to the incarnation that submitted it. Openings of zones pass through here
-//! too, so that they keep their order among each other. What finds no room is kept and submitted
-//! again: nobody is told that it is committed, so zones stop by themselves and go on by themselves.
-//! Zones that end with their process are kept apart, in memory.
+//! The thread that owns the store. It commits all waiting batches together, in the order in which they
+//! were submitted, and reports each commit to the hub, the zone or the directory that submitted it.
+//! Openings of zones pass through here too, so that they keep their order among the commits. A batch
+//! that finds no room on the disk is kept and submitted again: its submitter gets no report, so it
+//! stops by itself and goes on by itself. Zones that end with their process are kept apart, in memory.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
@@ -17,23 +17,23 @@ use rejoin_core::zone::{Durability, KeptZone, ZoneSpec};
 use rejoin_store::{Memory, Outcome, Store, StoreError};
 use tokio::sync::watch;
 
-use crate::directory::CommitsTold;
+use crate::directory::DirectoryCommits;
 use crate::mailbox::InnerDoor;
 use crate::sight::SharedSight;
 use crate::zones::{Depth, Mailbag, Surroundings, ToThread};
 
-/// What the store's thread is asked.
-pub(crate) enum Entry {
+/// What the hub, the zones and the directory ask of the store's thread.
+pub(crate) enum StoreRequest {
     Commit(Batch),
     OpenZone(Box<ZoneSpec>, Depth),
     DropZone(ZoneId),
-    /// All of this, in order: the store is woken once for it.
-    Many(Vec<Entry>),
+    /// Several requests, in order: the thread is woken once for all of them.
+    Many(Vec<StoreRequest>),
     Stop,
 }
 
-impl Entry {
-    /// Bytes that are to be written.
+impl StoreRequest {
+    /// How many bytes a commit writes; the others write none.
     fn size(&self) -> usize {
         let Self::Commit(batch) = self else { return 0 };
         batch.changes.iter().map(Change::bytes).sum()
@@ -45,23 +45,23 @@ const OPEN_AT_ONCE: usize = 4_096;
 /// Batches and bytes of one commit: more would only make the first ones wait for the last.
 const GROUP_BATCHES_MAX: usize = 4_096;
 const GROUP_BYTES_MAX: usize = 8 << 20;
-/// How long to wait before what found no room is submitted again.
+/// How long to wait before batches that found no room are submitted again.
 const AGAIN_AFTER: Duration = Duration::from_millis(250);
-/// While opening takes longer than this, progress is told.
+/// How often the progress of a recovery is logged.
 const PROGRESS_EVERY: Duration = Duration::from_secs(1);
 
-/// Where entries are put. The channel has no bound of its own, on purpose: the store's thread sends to
-/// those who send to it, so a bound that made them wait could make all wait for each other. What can be
-/// in it is bounded by what there is: one batch for each session, player, account, zone and part of the
-/// directory (their gates), one of the hub, and an opening or a drop for each zone.
-pub(crate) type LedgerDoor = Sender<Entry>;
+/// Sends requests to the store's thread. The channel has no bound of its own, on purpose: the thread
+/// sends reports to those who send it requests, so a bound that made them wait could deadlock. Its length
+/// is bounded all the same: one batch for each session, player, account, zone and part of the directory
+/// (their gates), one of the hub, and an opening or a drop for each zone.
+pub(crate) type StoreSender = Sender<StoreRequest>;
 
-/// Zones that were opened at the start, to learn their names: each waits here for the hub's word to
+/// Zones that were opened at the start, to learn their names: each waits here until the hub asks to
 /// run it, and is not opened a second time.
 pub(crate) type OpenedZones = BTreeMap<ZoneId, Opened>;
 
-/// Everything the hub starts from, and the zones of kinds that are run here. Opening a scope shuts out
-/// whoever had it before.
+/// Everything the hub starts from, and the zones of kinds that are run here. Opening a scope raises its
+/// owner epoch, so that an earlier owner can write nothing more.
 ///
 /// # Errors
 /// The store cannot be read.
@@ -80,7 +80,7 @@ pub(crate) fn recover(
         let why = "the hub's own rows are missing; restore a backup".to_owned();
         return Err(StoreError::Unreadable(why));
     }
-    let (mut done, mut damaged_count, mut told) = (0, 0, Instant::now());
+    let (mut done, mut damaged_count, mut logged_at) = (0, 0, Instant::now());
     for some in scopes.chunks(OPEN_AT_ONCE) {
         for (scope, found) in some.iter().zip(store.open(some)?) {
             match (*scope, found) {
@@ -102,8 +102,8 @@ pub(crate) fn recover(
             }
         }
         done += some.len();
-        if told.elapsed() > PROGRESS_EVERY {
-            told = Instant::now();
+        if logged_at.elapsed() > PROGRESS_EVERY {
+            logged_at = Instant::now();
             tracing::info!(done, of = scopes.len(), "recovering");
         }
     }
@@ -123,111 +123,111 @@ pub(crate) fn recover(
     Ok((recovered, zones))
 }
 
-/// Who hears of commits.
-pub(crate) struct Told {
+/// Where commits are reported to, and that the store is full.
+pub(crate) struct CommitListeners {
     hub: InnerDoor,
     zones: Mailbag,
-    directory: CommitsTold,
+    directory: DirectoryCommits,
     sight: SharedSight,
 }
 
-impl Told {
-    pub(crate) fn new(around: &Surroundings, zones: Mailbag, directory: CommitsTold) -> Self {
+impl CommitListeners {
+    pub(crate) fn new(around: &Surroundings, zones: Mailbag, directory: DirectoryCommits) -> Self {
         Self { hub: around.hub.clone(), zones, directory, sight: around.sight.clone() }
     }
 }
 
-/// Starts the thread. `failed` is told why nothing can be committed any more.
+/// Starts the thread. `failed` gets the reason once nothing can be committed any more.
 pub(crate) fn start(
     (store, opened): (Box<dyn Store + Send>, OpenedZones),
-    entries: Receiver<Entry>,
-    told: Told,
+    requests: Receiver<StoreRequest>,
+    listeners: CommitListeners,
     failed: watch::Sender<Option<String>>,
 ) -> std::io::Result<JoinHandle<()>> {
-    let ledger = Ledger {
+    let thread = StoreThread {
         store,
         opened,
-        fleeting: Fleeting::default(),
-        told,
+        ephemeral: EphemeralZones::default(),
+        listeners,
         failed,
         kept: Vec::new(),
         is_full: false,
     };
     let builder = std::thread::Builder::new().name("rejoin-store".to_owned());
-    builder.spawn(move || ledger.run(&entries))
+    builder.spawn(move || thread.run(&requests))
 }
 
-/// Zones that end with their process.
+/// Zones without durability: their batches are committed to memory and end with the process.
 #[derive(Default)]
-struct Fleeting {
+struct EphemeralZones {
     zones: BTreeSet<ZoneId>,
     store: Memory,
 }
 
-impl Fleeting {
+impl EphemeralZones {
     fn has(&self, scope: ScopeId) -> bool {
         matches!(scope, ScopeId::Zone(zone) if self.zones.contains(&zone))
     }
 }
 
-struct Ledger {
+struct StoreThread {
     store: Box<dyn Store + Send>,
     opened: OpenedZones,
-    fleeting: Fleeting,
-    told: Told,
+    ephemeral: EphemeralZones,
+    listeners: CommitListeners,
     failed: watch::Sender<Option<String>>,
-    /// What must be tried again, in order.
-    kept: Vec<Entry>,
+    /// Requests that must be tried again, in order.
+    kept: Vec<StoreRequest>,
     is_full: bool,
 }
 
-/// One turn: what is to be committed together, and what must wait.
+/// One turn: the batches to commit together, and the requests that must wait.
 #[derive(Default)]
 struct Turn {
     group: Vec<Batch>,
-    kept: Vec<Entry>,
-    /// Scopes of which something is kept: nothing of theirs may overtake it.
+    kept: Vec<StoreRequest>,
+    /// Scopes with a request in `kept`: none of their later requests may overtake it.
     blocked: BTreeSet<ScopeId>,
     is_full: bool,
 }
 
 impl Turn {
-    fn keep(&mut self, scope: ScopeId, entry: Entry) {
+    fn keep(&mut self, scope: ScopeId, request: StoreRequest) {
         self.blocked.insert(scope);
-        self.kept.push(entry);
+        self.kept.push(request);
     }
 }
 
-impl Ledger {
-    fn run(mut self, entries: &Receiver<Entry>) {
+impl StoreThread {
+    fn run(mut self, requests: &Receiver<StoreRequest>) {
         loop {
             let first = if self.kept.is_empty() {
-                entries.recv().map_err(|_| RecvTimeoutError::Disconnected)
+                requests.recv().map_err(|_| RecvTimeoutError::Disconnected)
             } else {
-                entries.recv_timeout(AGAIN_AFTER)
+                requests.recv_timeout(AGAIN_AFTER)
             };
             let mut next = match first {
-                Ok(entry) => Some(entry),
+                Ok(request) => Some(request),
                 Err(RecvTimeoutError::Timeout) => None,
                 Err(RecvTimeoutError::Disconnected) => return,
             };
             let mut taken = std::mem::take(&mut self.kept);
             let (mut batches, mut bytes) = (taken.len(), 0);
             let mut is_last = false;
-            while let Some(entry) = next {
-                let some = match entry {
-                    Entry::Stop => {
+            while let Some(request) = next {
+                let some = match request {
+                    StoreRequest::Stop => {
                         is_last = true;
                         break;
                     }
-                    Entry::Many(many) => many,
+                    StoreRequest::Many(many) => many,
                     one => vec![one],
                 };
                 batches += some.len();
-                bytes += some.iter().map(Entry::size).sum::<usize>();
+                bytes += some.iter().map(StoreRequest::size).sum::<usize>();
                 taken.extend(some);
                 let is_enough = batches >= GROUP_BATCHES_MAX || bytes >= GROUP_BYTES_MAX;
-                next = if is_enough { None } else { entries.try_recv().ok() };
+                next = if is_enough { None } else { requests.try_recv().ok() };
             }
             self.turn(taken);
             if is_last || self.failed.borrow().is_some() {
@@ -236,24 +236,24 @@ impl Ledger {
         }
     }
 
-    fn turn(&mut self, entries: Vec<Entry>) {
+    fn turn(&mut self, requests: Vec<StoreRequest>) {
         let mut turn = Turn::default();
-        for entry in entries {
-            match entry {
-                Entry::Commit(batch) if turn.blocked.contains(&batch.scope) => {
-                    turn.kept.push(Entry::Commit(batch));
+        for request in requests {
+            match request {
+                StoreRequest::Commit(batch) if turn.blocked.contains(&batch.scope) => {
+                    turn.kept.push(StoreRequest::Commit(batch));
                 }
-                Entry::Commit(batch) => turn.group.push(batch),
-                Entry::OpenZone(spec, depth) => self.open_zone(&mut turn, spec, depth),
-                Entry::DropZone(zone) => {
+                StoreRequest::Commit(batch) => turn.group.push(batch),
+                StoreRequest::OpenZone(spec, depth) => self.open_zone(&mut turn, spec, depth),
+                StoreRequest::DropZone(zone) => {
                     self.commit(&mut turn);
                     self.opened.remove(&zone);
-                    self.fleeting.store.forget(ScopeId::Zone(zone));
-                    self.told.zones.put(zone, ToThread::Drop(zone));
-                    self.told.zones.send();
+                    self.ephemeral.store.forget(ScopeId::Zone(zone));
+                    self.listeners.zones.put(zone, ToThread::Drop(zone));
+                    self.listeners.zones.send();
                 }
-                // Taken apart and looked at when they came.
-                Entry::Many(_) | Entry::Stop => {}
+                // `run` has taken these apart.
+                StoreRequest::Many(_) | StoreRequest::Stop => {}
             }
         }
         self.commit(&mut turn);
@@ -264,23 +264,23 @@ impl Ledger {
             tracing::warn!("there is room again: all goes on");
         }
         if std::mem::replace(&mut self.is_full, turn.is_full) != turn.is_full {
-            self.told.zones.store_full(turn.is_full);
-            self.told.directory.store_full(turn.is_full);
+            self.listeners.zones.store_full(turn.is_full);
+            self.listeners.directory.store_full(turn.is_full);
             // An error means that the hub has ended.
-            let _ = self.told.hub.blocking_send(HubInput::StoreFull(turn.is_full));
+            let _ = self.listeners.hub.blocking_send(HubInput::StoreFull(turn.is_full));
         }
     }
 
-    /// Commits what has come together, and tells.
+    /// Commits the batches of the group and reports each outcome.
     fn commit(&mut self, turn: &mut Turn) {
         let group = std::mem::take(&mut turn.group);
         let (passing, lasting): (Vec<Batch>, Vec<Batch>) =
-            group.into_iter().partition(|batch| self.fleeting.has(batch.scope));
-        let outcomes = self.fleeting.store.commit(&passing);
+            group.into_iter().partition(|batch| self.ephemeral.has(batch.scope));
+        let outcomes = self.ephemeral.store.commit(&passing);
         for (batch, outcome) in passing.into_iter().zip(outcomes) {
-            self.tell(turn, batch, outcome);
+            self.report(turn, batch, outcome);
         }
-        self.told.zones.send();
+        self.listeners.zones.send();
         if lasting.is_empty() {
             return;
         }
@@ -288,50 +288,52 @@ impl Ledger {
         let outcomes = self.store.commit(&lasting);
         let took = started.elapsed();
         for (batch, outcome) in lasting.into_iter().zip(outcomes) {
-            self.told.sight.metrics.committed(outcome == Outcome::Committed, took);
-            self.tell(turn, batch, outcome);
+            self.listeners.sight.metrics.committed(outcome == Outcome::Committed, took);
+            self.report(turn, batch, outcome);
         }
-        self.told.zones.send();
-        self.told.directory.send();
+        self.listeners.zones.send();
+        self.listeners.directory.send();
     }
 
-    fn tell(&mut self, turn: &mut Turn, batch: Batch, outcome: Outcome) {
+    fn report(&mut self, turn: &mut Turn, batch: Batch, outcome: Outcome) {
         match (outcome, batch.scope) {
             (Outcome::Committed, ScopeId::Zone(zone)) => {
                 let committed = ToThread::Committed(zone, batch.owner, batch.revision);
-                self.told.zones.put(zone, committed);
+                self.listeners.zones.put(zone, committed);
             }
             (Outcome::Committed, scope) if scope.is_directory() => {
-                self.told.directory.put(scope, batch.revision);
+                self.listeners.directory.put(scope, batch.revision);
             }
             (Outcome::Committed, scope) => {
                 // An error means that the hub has ended.
-                let _ = self.told.hub.blocking_send(HubInput::Committed(scope, batch.revision));
+                let _ =
+                    self.listeners.hub.blocking_send(HubInput::Committed(scope, batch.revision));
             }
             (Outcome::Full | Outcome::Unknown, scope) => {
                 turn.is_full |= outcome == Outcome::Full;
-                turn.keep(scope, Entry::Commit(batch));
+                turn.keep(scope, StoreRequest::Commit(batch));
             }
             (Outcome::Poisoned, _) => self.fail(),
-            // A fenced writer is done for anyway; for anybody else this is a bug worth a loud word.
+            // A fenced writer has been replaced already; from any other submitter this is a bug.
             (outcome, scope) => tracing::error!(?scope, %outcome, "a batch was not applied"),
         }
     }
 
     fn open_zone(&mut self, turn: &mut Turn, spec: Box<ZoneSpec>, depth: Depth) {
-        // What the zone wrote before it ended goes in first.
+        // The last batches of the zone's former incarnation go in first.
         self.commit(turn);
         let (zone, scope) = (spec.id, ScopeId::Zone(spec.id));
         if turn.blocked.contains(&scope) {
-            return turn.keep(scope, Entry::OpenZone(spec, depth));
+            return turn.keep(scope, StoreRequest::OpenZone(spec, depth));
         }
         match self.open_scope(&spec) {
             Ok(opened) => {
                 let owner = opened.owner;
-                let is_open = self.told.zones.send_now(zone, ToThread::Open(spec, opened, depth));
+                let is_open =
+                    self.listeners.zones.send_now(zone, ToThread::Open(spec, opened, depth));
                 if self.is_full {
-                    // There was room for this, and may be none for what it has to say.
-                    self.told.zones.store_full(true);
+                    // There was room for the opening, and may be none for the zone's batches.
+                    self.listeners.zones.store_full(true);
                 }
                 if !is_open {
                     let text =
@@ -339,12 +341,12 @@ impl Ledger {
                     let refused = ToHub::OpenRefused { text: text.to_owned() };
                     // An error means that the hub has ended.
                     let input = HubInput::FromZone(zone, owner, refused);
-                    let _ = self.told.hub.blocking_send(input);
+                    let _ = self.listeners.hub.blocking_send(input);
                 }
             }
             Err(StoreError::Full) => {
                 turn.is_full = true;
-                turn.keep(scope, Entry::OpenZone(spec, depth));
+                turn.keep(scope, StoreRequest::OpenZone(spec, depth));
             }
             Err(_) => self.fail(),
         }
@@ -354,8 +356,8 @@ impl Ledger {
         let scope = ScopeId::Zone(spec.id);
         let from_start = self.opened.remove(&spec.id);
         let store: &mut dyn Store = if spec.config.durability == Durability::Memory {
-            self.fleeting.zones.insert(spec.id);
-            &mut self.fleeting.store
+            self.ephemeral.zones.insert(spec.id);
+            &mut self.ephemeral.store
         } else if let Some(opened) = from_start {
             return Ok(opened);
         } else {
@@ -363,14 +365,15 @@ impl Ledger {
         };
         let mut opened = store.open_one(scope);
         if let Err(StoreError::Damaged(damaged)) = &opened {
-            // It was set aside. The zone begins anew, and its members are told that it was lost.
+            // The store has set the scope aside. The zone begins anew, and its members learn that its
+            // state was lost.
             tracing::error!("{damaged}");
             opened = store.open_one(scope);
         }
         opened
     }
 
-    /// Nothing is told to be committed from now on. Whoever runs the server ends it.
+    /// Reports no more commits from now on. The program that runs the server has to end it.
     fn fail(&mut self) {
         if self.failed.borrow().is_some() {
             return;
