@@ -18,6 +18,7 @@ use tokio::sync::{mpsc, watch};
 
 use crate::admission::{Admission, LogGate};
 use crate::clock::{Clock, wall};
+use crate::connection_table::ConnectionTable;
 use crate::directory::{self, GameKinds, GamesConfig, start_hosts};
 use crate::gate::Gate;
 use crate::hub_task::{Callback, HubTask, Own};
@@ -25,7 +26,6 @@ use crate::identity::{Identity, IdentityConfig};
 use crate::jobs::{JobRunner, JobThreads};
 use crate::journal::Incarnation;
 use crate::kinds::Kinds;
-use crate::lines::Lines;
 use crate::logbook::Cause;
 use crate::mailbox::DOOR_MAX;
 use crate::natives::Natives;
@@ -236,9 +236,9 @@ impl ServerBuilder {
         self
     }
 
-    fn look_on(&self, clock: Clock, lines: &Lines, seed: &[u8; 32]) -> SharedSight {
+    fn look_on(&self, clock: Clock, connections: &ConnectionTable, seed: &[u8; 32]) -> SharedSight {
         let incarnation = Incarnation::from_seed(seed);
-        Arc::new(Sight::new(self.sight, clock, lines.clone(), self.limits, incarnation))
+        Arc::new(Sight::new(self.sight, clock, connections.clone(), self.limits, incarnation))
     }
 
     /// Settings that are good by themselves and contradict each other.
@@ -294,8 +294,9 @@ impl ServerBuilder {
         let (looked_at, natives) = (inner.downgrade(), Arc::new(Natives::default()));
         let (store_sender, store_requests) = channel();
         let ((ready, is_ready), (failed, failure)) = (watch::channel(false), watch::channel(None));
-        let (lines, gate) = (Lines::new(self.queue), Gate::new(&self.config, clock));
-        let sight = self.look_on(clock, &lines, &seed()?);
+        let (connections, gate) =
+            (ConnectionTable::new(self.queue), Gate::new(&self.config, clock));
+        let sight = self.look_on(clock, &connections, &seed()?);
         begin_admission(admission.as_ref(), sight.clone());
         let identity = Identity::start(&self.identity, sight.clone()).map(Arc::new);
         let identity = identity.map_err(StartError)?;
@@ -303,7 +304,7 @@ impl ServerBuilder {
         let around = Surroundings {
             clock,
             kinds: Arc::new(self.kinds),
-            lines: lines.clone(),
+            connections: connections.clone(),
             hub: inner.clone(),
             store: store_sender.clone(),
             jobs: Arc::new(jobs),
@@ -323,7 +324,7 @@ impl ServerBuilder {
         let task = HubTask {
             hub,
             clock,
-            lines: lines.clone(),
+            connections: connections.clone(),
             inner,
             gate: gate.clone(),
             store: store_sender.clone(),
@@ -342,7 +343,7 @@ impl ServerBuilder {
             outer,
             inner: looked_at,
             sight,
-            lines,
+            connections,
             gate,
             natives,
             is_ready,

@@ -17,10 +17,10 @@ use tokio::time::MissedTickBehavior;
 
 use crate::admission::Admission;
 use crate::clock::{Clock, wall};
+use crate::connection_table::ConnectionTable;
 use crate::directory::GamesDoor;
 use crate::gate::Gate;
 use crate::identity::Identity;
-use crate::lines::Lines;
 use crate::mailbox::{InnerDoor, Mail};
 use crate::natives::Natives;
 use crate::sight::SharedSight;
@@ -53,7 +53,7 @@ struct Room {
 pub(crate) struct HubTask {
     pub(crate) hub: Hub,
     pub(crate) clock: Clock,
-    pub(crate) lines: Lines,
+    pub(crate) connections: ConnectionTable,
     pub(crate) inner: InnerDoor,
     pub(crate) gate: Gate,
     pub(crate) store: StoreSender,
@@ -207,7 +207,7 @@ impl HubTask {
         self.feed(HubInput::Shutdown);
         self.send_all();
         let end = tokio::time::Instant::now() + FAREWELL;
-        while self.lines.len() > 0 {
+        while self.connections.len() > 0 {
             tokio::select! {
                 biased;
                 () = tokio::time::sleep_until(end) => return,
@@ -267,14 +267,14 @@ impl HubTask {
                 if let Some(refusal) = frame.refusal() {
                     self.sight.login_refused(connection, &refusal);
                 }
-                self.lines.send(connection, frame);
+                self.connections.send(connection, frame);
             }
-            HubOutput::Close { connection, code } => self.lines.close(connection, code),
+            HubOutput::Close { connection, code } => self.connections.close(connection, code),
             HubOutput::Pause { connection, wait } => {
-                self.lines.pause(connection, self.clock.now().after(wait));
+                self.connections.pause(connection, self.clock.now().after(wait));
             }
             HubOutput::Compress { connection, bytes_min } => {
-                self.lines.compress(connection, bytes_min);
+                self.connections.compress(connection, bytes_min);
             }
             HubOutput::Bar { origin, wait } => self.gate.bar(origin, wait),
             HubOutput::Warn(warning) => warn(warning),
@@ -291,7 +291,7 @@ impl HubTask {
             HubOutput::AskAdmission { connection, ask, player, payload } => {
                 let Some((admission, deadline)) = self.admission.clone() else { return };
                 let inner = self.inner.clone();
-                let address = self.lines.peer(connection).and_then(|peer| peer.address);
+                let address = self.connections.peer(connection).and_then(|peer| peer.address);
                 tokio::spawn(async move {
                     let asked = admission.admit_from(player, payload, address);
                     // The hub has refused by then; this ends a rule that would wait for ever.
@@ -387,7 +387,7 @@ impl HubTask {
                 what,
             };
             self.sight.tell(told);
-            self.lines.close(connection, CloseCode::TooSlow);
+            self.connections.close(connection, CloseCode::TooSlow);
             let code = Some(CloseCode::TooSlow);
             self.own.follow.push_back(HubInput::Closed { connection, code });
         }

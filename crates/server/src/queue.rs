@@ -26,15 +26,15 @@ impl Default for QueueLimits {
     }
 }
 
-/// What is put on a connection.
+/// What a connection's task takes out of its queue.
 #[derive(Debug)]
-pub(crate) enum Outgoing {
+pub(crate) enum QueueItem {
     Frame(SharedFrame),
     /// The last thing: everything before it has been written.
     Close(CloseCode),
 }
 
-impl Outgoing {
+impl QueueItem {
     fn bytes(&self) -> usize {
         match self {
             Self::Frame(frame) => frame.len(),
@@ -50,16 +50,16 @@ pub(crate) struct Full;
 /// One connection's queue. Many put in, its own task takes out.
 #[derive(Debug, Default)]
 pub(crate) struct Queue {
-    items: SegQueue<Outgoing>,
+    items: SegQueue<QueueItem>,
     bytes: AtomicUsize,
-    /// Somebody will wake the task since it last looked.
-    is_called: AtomicBool,
+    /// Set by the sender that will wake the task; cleared when the task looks into the queue.
+    is_wake_up_claimed: AtomicBool,
     task: AtomicWaker,
 }
 
 impl Queue {
-    /// Puts something in; the task does not hear of it before it is woken.
-    pub(crate) fn put(&self, item: Outgoing, limits: QueueLimits) -> Result<(), Full> {
+    /// Puts an item in; the task does not notice it before it is woken.
+    pub(crate) fn put(&self, item: QueueItem, limits: QueueLimits) -> Result<(), Full> {
         let bytes = item.bytes();
         let queued = self.bytes.fetch_add(bytes, Ordering::AcqRel);
         let fits = queued == 0 || queued.saturating_add(bytes) <= limits.bytes_max;
@@ -70,9 +70,9 @@ impl Queue {
         Ok(())
     }
 
-    /// Whether nobody has undertaken yet to wake the task for what waits. Whoever is told so must.
-    pub(crate) fn is_first_call(&self) -> bool {
-        !self.is_called.swap(true, Ordering::AcqRel)
+    /// Claims to wake the task for what waits. True: no other sender has, so the caller must wake it.
+    pub(crate) fn claim_wake_up(&self) -> bool {
+        !self.is_wake_up_claimed.swap(true, Ordering::AcqRel)
     }
 
     /// Wakes the task.
@@ -80,22 +80,22 @@ impl Queue {
         self.task.wake();
     }
 
-    /// Takes the next thing out, when there is one.
-    pub(crate) async fn next(&self) -> Outgoing {
+    /// Waits for the next item and takes it out.
+    pub(crate) async fn next(&self) -> QueueItem {
         poll_fn(|context| {
-            self.is_called.store(false, Ordering::Release);
+            self.is_wake_up_claimed.store(false, Ordering::Release);
             if let Some(item) = self.take() {
                 return Poll::Ready(item);
             }
             self.task.register(context.waker());
-            // Somebody may have put something in before it could know whom to wake.
+            // An item may have been put in between the look above and the registration.
             self.take().map_or(Poll::Pending, Poll::Ready)
         })
         .await
     }
 
-    /// Takes the next thing out, if there is one.
-    pub(crate) fn take(&self) -> Option<Outgoing> {
+    /// Takes the next item out, if there is one.
+    pub(crate) fn take(&self) -> Option<QueueItem> {
         let item = self.items.pop()?;
         self.bytes.fetch_sub(item.bytes(), Ordering::AcqRel);
         Some(item)

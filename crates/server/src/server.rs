@@ -16,11 +16,11 @@ use tokio::sync::{broadcast, oneshot, watch};
 
 use crate::agents::AgentThreads;
 use crate::clock::Clock;
+use crate::connection_table::ConnectionTable;
 use crate::directory::DirectoryDoor;
 use crate::frame_log::FrameLog;
 use crate::gate::Gate;
 use crate::identity::Identity;
-use crate::lines::Lines;
 use crate::mailbox::{Mail, OuterDoor, WeakInnerDoor};
 use crate::natives::{Deliveries, Natives};
 use crate::sight::SharedSight;
@@ -35,7 +35,7 @@ pub(crate) struct Parts {
     pub(crate) outer: OuterDoor,
     pub(crate) inner: WeakInnerDoor,
     pub(crate) sight: SharedSight,
-    pub(crate) lines: Lines,
+    pub(crate) connections: ConnectionTable,
     pub(crate) gate: Gate,
     pub(crate) natives: Arc<Natives>,
     pub(crate) is_ready: watch::Receiver<bool>,
@@ -54,7 +54,7 @@ pub(crate) struct Shared {
     pub(crate) outer: OuterDoor,
     pub(crate) inner: WeakInnerDoor,
     pub(crate) sight: SharedSight,
-    pub(crate) lines: Lines,
+    pub(crate) connections: ConnectionTable,
     pub(crate) gate: Gate,
     pub(crate) clock: Clock,
     pub(crate) limits: Limits,
@@ -107,7 +107,7 @@ impl Server {
             outer: parts.outer,
             inner: parts.inner,
             sight: parts.sight,
-            lines: parts.lines,
+            connections: parts.connections,
             gate: parts.gate,
             clock: parts.clock,
             limits: parts.limits,
@@ -325,7 +325,7 @@ impl Server {
     /// Connections that are open.
     #[must_use]
     pub fn connection_count(&self) -> usize {
-        self.0.lines.len()
+        self.0.connections.len()
     }
 
     /// The way to the directory; none when the server was put together without one.

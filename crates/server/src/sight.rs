@@ -16,9 +16,9 @@ use rejoin_wire::{DecodeError, Limits, SharedFrame};
 use tokio::sync::broadcast;
 
 use crate::clock::{Clock, wall};
+use crate::connection_table::{ConnectionQueue, ConnectionTable};
 use crate::frame_log::{self, FrameLog, Shown};
 use crate::journal::{Incarnation, Journal};
-use crate::lines::{LineState, Lines};
 use crate::logbook::{Addresses, Cause, Logbook};
 use crate::metrics::{Levels, Metrics};
 use crate::tally::{Attendance, Seen, Tallies, Tally};
@@ -53,7 +53,7 @@ pub(crate) struct Sight {
     pub(crate) logbook: Logbook,
     pub(crate) tallies: Tallies,
     listeners: broadcast::Sender<Event>,
-    lines: Lines,
+    connections: ConnectionTable,
     depths: Mutex<BTreeMap<ZoneId, Depth>>,
     limits: Limits,
 }
@@ -62,7 +62,7 @@ impl Sight {
     pub(crate) fn new(
         config: SightConfig,
         clock: Clock,
-        lines: Lines,
+        connections: ConnectionTable,
         limits: Limits,
         incarnation: Incarnation,
     ) -> Self {
@@ -72,7 +72,7 @@ impl Sight {
             logbook: Logbook::new(clock, config.addresses),
             tallies: Tallies::default(),
             listeners: broadcast::channel(LISTENER_EVENTS_MAX).0,
-            lines,
+            connections,
             depths: Mutex::default(),
             limits,
         }
@@ -105,14 +105,14 @@ impl Sight {
             Event::PlayerConnected { session, connection, .. } => {
                 let there = connection.map_or(Attendance::Native, |_| Attendance::Active);
                 self.add(Tally::new(*session, wall(), there));
-                let origin = connection.and_then(|id| self.lines.state(id)?.seen.origin());
+                let origin = connection.and_then(|id| self.connections.queue(id)?.seen.origin());
                 self.logbook.created(*session, *connection, origin);
             }
             Event::SessionLinked { session, connection } => {
                 let Some(tally) = self.tallies.get(*session) else { return };
                 self.attend(&tally, Attendance::Active);
-                if let Some(line) = self.lines.state(*connection) {
-                    line.seen.link(tally);
+                if let Some(queue) = self.connections.queue(*connection) {
+                    queue.seen.link(tally);
                 }
             }
             Event::PlayerDropped { session, .. } => {
@@ -186,12 +186,12 @@ impl Sight {
     }
 
     /// A connection is gone.
-    pub(crate) fn closed(&self, connection: ConnectionId, line: &LineState) {
-        if let Some(origin) = line.seen.origin() {
+    pub(crate) fn closed(&self, connection: ConnectionId, queue: &ConnectionQueue) {
+        if let Some(origin) = queue.seen.origin() {
             self.metrics.connection_closed(origin.transport);
         }
-        if line.is_overflowed() {
-            let session = line.seen.tally().map(|tally| tally.session);
+        if queue.is_overflowed() {
+            let session = queue.seen.tally().map(|tally| tally.session);
             let (step, what) = (Step::Sever, Offence::TooSlow);
             let connection = Some(connection);
             self.tell(Event::GuardStep { step, connection, session, what });
@@ -254,7 +254,7 @@ impl Sight {
 
     /// Where a connection comes from.
     pub(crate) fn address_of(&self, connection: ConnectionId) -> Option<IpAddr> {
-        self.lines.state(connection)?.seen.origin()?.address
+        self.connections.queue(connection)?.seen.origin()?.address
     }
 
     /// A zone's mailbox, to be looked at; nothing when the zone is gone.

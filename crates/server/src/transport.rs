@@ -21,12 +21,12 @@ use tokio::sync::mpsc::error::TrySendError;
 use tokio::time::{sleep, timeout};
 
 use crate::clock::Clock;
+use crate::connection_table::ConnectionQueue;
 use crate::gate::origin_of;
-use crate::lines::LineState;
 use crate::mailbox::{Mail, OuterDoor};
 use crate::metrics::Transport;
 use crate::pace::{Pace, Rates};
-use crate::queue::Outgoing;
+use crate::queue::QueueItem;
 use crate::server::Server;
 use crate::sight::Sight;
 
@@ -92,8 +92,8 @@ pub(crate) async fn serve<S: Source>(
     server: Server,
 ) {
     let shared = &server.0;
-    let (connection, state) = shared.lines.open(peer);
-    shared.sight.opened(&state.seen, peer);
+    let (connection, queue) = shared.connections.open(peer);
+    shared.sight.opened(&queue.seen, peer);
     let serializer = match encoding {
         Encoding::Protobuf => Serializer::Protobuf,
         Encoding::Json => Serializer::Json,
@@ -113,25 +113,25 @@ pub(crate) async fn serve<S: Source>(
             clock: shared.clock,
             rates: shared.gate.rates,
             hub: &shared.outer,
-            state: &state,
+            queue: &queue,
             sight: &shared.sight,
         };
         let reading = reader.run(&mut source);
         tokio::pin!(reading);
         tokio::select! {
             () = &mut reading => {}
-            () = write(&mut sink, &state, encoding, (connection, &shared.sight)) => {
+            () = write(&mut sink, &queue, encoding, (connection, &shared.sight)) => {
                 // What the peer still sends is read: a socket closed over unread bytes is reset, and
                 // our last words with it. One that does not read needs no such care.
-                if S::MUST_BE_READ_OUT && !state.is_overflowed() {
+                if S::MUST_BE_READ_OUT && !queue.is_overflowed() {
                     let _ = Box::pin(timeout(LINGER, reading)).await;
                 }
             }
         }
     }
-    shared.lines.remove(connection);
-    shared.sight.closed(connection, &state);
-    let code = state.is_overflowed().then_some(CloseCode::TooSlow);
+    shared.connections.remove(connection);
+    shared.sight.closed(connection, &queue);
+    let code = queue.is_overflowed().then_some(CloseCode::TooSlow);
     tell(&shared.outer, HubInput::Closed { connection, code }).await;
 }
 
@@ -158,7 +158,7 @@ struct Reader<'a> {
     clock: Clock,
     rates: Rates,
     hub: &'a OuterDoor,
-    state: &'a LineState,
+    queue: &'a ConnectionQueue,
     sight: &'a Sight,
 }
 
@@ -169,14 +169,14 @@ impl Reader<'_> {
         let mut discarded = 0;
         let mut pace = Pace::new(self.rates);
         loop {
-            let pause = self.state.pause(self.clock);
+            let pause = self.queue.pause(self.clock);
             if !pause.is_zero() {
                 Box::pin(sleep(pause)).await;
             }
             let bytes = match source.next().await {
                 Heard::Message(bytes) => bytes,
                 Heard::Control(kind, len) => {
-                    discarded += if self.state.is_ended() { len.max(1) } else { 0 };
+                    discarded += if self.queue.is_ended() { len.max(1) } else { 0 };
                     if discarded > DISCARDED_BYTES_MAX || !self.control(kind, len, &mut pace).await
                     {
                         return;
@@ -187,7 +187,7 @@ impl Reader<'_> {
                 Heard::Gone => return,
             };
             let len = bytes.len();
-            if self.state.is_ended() {
+            if self.queue.is_ended() {
                 // Nobody hears it any more; it is read so that our last word is not lost, and no
                 // longer than for that.
                 discarded += len;
@@ -196,8 +196,8 @@ impl Reader<'_> {
                 }
                 continue;
             }
-            let is_shown = self.sight.received(self.connection, &self.state.seen, len);
-            let bytes = match self.state.compressed_from() {
+            let is_shown = self.sight.received(self.connection, &self.queue.seen, len);
+            let bytes = match self.queue.compressed_from() {
                 Some(_) => unpack_client(bytes, &limits),
                 None => Ok(bytes),
             };
@@ -206,7 +206,7 @@ impl Reader<'_> {
             let shown = if is_shown { bytes.clone().ok() } else { None };
             let frame = bytes.and_then(|bytes| decode_client(self.encoding, bytes, &limits));
             if let Some(bytes) = shown {
-                self.sight.show_received(&self.state.seen, &frame, &bytes);
+                self.sight.show_received(&self.queue.seen, &frame, &bytes);
             }
             let kind = frame.as_ref().ok().and_then(FrameKind::of);
             if kind == Some(FrameKind::Hello) {
@@ -226,7 +226,7 @@ impl Reader<'_> {
 
     /// Charges control frames. False: the hub has ended.
     async fn control(&self, kind: FrameKind, len: usize, pace: &mut Pace) -> bool {
-        if self.state.is_ended() {
+        if self.queue.is_ended() {
             return true;
         }
         let ahead = pace.count(kind.cost(len), || self.clock.now());
@@ -243,7 +243,7 @@ impl Reader<'_> {
         let connection = self.connection;
         let input = HubInput::Received { connection, frame: Err(error), bytes: 0 };
         if tell(self.hub, input).await {
-            let _ = timeout(LINGER, self.state.ending()).await;
+            let _ = timeout(LINGER, self.queue.ending()).await;
             // The writer ends first and this half is then dropped.
             sleep(LINGER).await;
         }
@@ -253,21 +253,21 @@ impl Reader<'_> {
 /// The half that writes, until the last word is out or the peer cannot be written to.
 async fn write(
     sink: &mut impl Sink,
-    state: &LineState,
+    queue: &ConnectionQueue,
     encoding: Encoding,
     seen_by: (ConnectionId, &Sight),
 ) {
     let ended = async {
-        state.ending().await;
-        if !state.is_overflowed() {
+        queue.ending().await;
+        if !queue.is_overflowed() {
             Box::pin(sleep(LINGER)).await;
         }
     };
     let all_written = tokio::select! {
-        written = write_queue(sink, state, encoding, seen_by) => written,
+        written = write_queue(sink, queue, encoding, seen_by) => written,
         () = ended => false,
     };
-    if !all_written && state.is_overflowed() {
+    if !all_written && queue.is_overflowed() {
         // The peer does not read: most likely this is not heard either.
         let _ = Box::pin(timeout(LINGER / 10, sink.close(CloseCode::TooSlow))).await;
     }
@@ -275,27 +275,27 @@ async fn write(
 
 async fn write_queue(
     sink: &mut impl Sink,
-    state: &LineState,
+    queue: &ConnectionQueue,
     encoding: Encoding,
     (connection, sight): (ConnectionId, &Sight),
 ) -> bool {
     loop {
-        let mut next = Some(state.queue.next().await);
+        let mut next = Some(queue.frames.next().await);
         let mut more = FRAMES_PER_FLUSH;
-        while let Some(outgoing) = next {
-            let frame = match outgoing {
-                Outgoing::Frame(frame) => frame,
-                Outgoing::Close(code) => return Box::pin(sink.close(code)).await.is_ok(),
+        while let Some(item) = next {
+            let frame = match item {
+                QueueItem::Frame(frame) => frame,
+                QueueItem::Close(code) => return Box::pin(sink.close(code)).await.is_ok(),
             };
-            let Some(message) = encoded(&frame, encoding, state.compressed_from()) else {
+            let Some(message) = encoded(&frame, encoding, queue.compressed_from()) else {
                 return false;
             };
-            sight.sent(connection, &state.seen, &frame, &message);
+            sight.sent(connection, &queue.seen, &frame, &message);
             if sink.feed(message).await.is_err() {
                 return false;
             }
             more -= 1;
-            next = if more > 0 { state.queue.take() } else { None };
+            next = if more > 0 { queue.frames.take() } else { None };
         }
         if sink.flush().await.is_err() {
             return false;

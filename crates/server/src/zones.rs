@@ -20,9 +20,9 @@ use rejoin_core::scope::Opened;
 use rejoin_core::zone::ZoneSpec;
 
 use crate::clock::Clock;
+use crate::connection_table::{ConnectionTable, WakeUps};
 use crate::jobs::JobThreads;
 use crate::kinds::Kinds;
-use crate::lines::{Calls, Lines};
 use crate::mailbox::InnerDoor;
 use crate::natives::Natives;
 use crate::sight::SharedSight;
@@ -203,7 +203,7 @@ impl Hung {
 pub(crate) struct Surroundings {
     pub(crate) clock: Clock,
     pub(crate) kinds: Arc<Kinds>,
-    pub(crate) lines: Lines,
+    pub(crate) connections: ConnectionTable,
     pub(crate) hub: InnerDoor,
     pub(crate) store: StoreSender,
     pub(crate) jobs: Arc<JobThreads>,
@@ -229,8 +229,8 @@ pub(crate) fn start(
     let (doors, lanes) = (watch.doors.clone(), watch.lanes.clone());
     for (index, inbox) in receivers.into_iter().enumerate() {
         let chance = chance.branch("zone thread", index as u64);
-        let calls = Arc::new(Calls::start());
-        watch.add(Box::new(Crew::new(inbox, chance, calls)))?;
+        let wake_ups = Arc::new(WakeUps::start());
+        watch.add(Box::new(Crew::new(inbox, chance, wake_ups)))?;
     }
     let builder = std::thread::Builder::new().name("rejoin-watch".to_owned());
     builder.spawn(move || watch.run())?;

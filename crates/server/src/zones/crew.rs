@@ -15,7 +15,7 @@ use rejoin_core::zone::{ZoneInput, ZoneMachine};
 use super::polls::{Polls, WAIT_MAX};
 use super::{Depth, ToThread};
 use crate::clock::Clock;
-use crate::lines::Calls;
+use crate::connection_table::WakeUps;
 
 /// A zone and what waits for it.
 pub(super) struct Seat {
@@ -90,7 +90,7 @@ pub(super) struct Crew {
     pub(super) inbox: Receiver<ToThread>,
     pub(super) chance: Chance,
     pub(super) running: Option<Running>,
-    pub(super) calls: Arc<Calls>,
+    pub(super) wake_ups: Arc<WakeUps>,
     /// Empty: the zone is out, because it runs.
     seats: BTreeMap<ZoneId, Option<Box<Seat>>>,
     alarms: BTreeSet<(Time, ZoneId)>,
@@ -99,12 +99,12 @@ pub(super) struct Crew {
 }
 
 impl Crew {
-    pub(super) fn new(inbox: Receiver<ToThread>, chance: Chance, calls: Arc<Calls>) -> Self {
+    pub(super) fn new(inbox: Receiver<ToThread>, chance: Chance, wake_ups: Arc<WakeUps>) -> Self {
         Self {
             inbox,
             chance,
             running: None,
-            calls,
+            wake_ups,
             seats: BTreeMap::new(),
             alarms: BTreeSet::new(),
             touched: VecDeque::new(),
@@ -276,8 +276,8 @@ mod tests {
         assert!(outputs.next().is_none(), "that it is open waits for the commit");
 
         let (_door, inbox) = std::sync::mpsc::channel();
-        let calls = Arc::new(Calls::start());
-        let mut crew = Crew::new(inbox, Chance::from_seed([2; 32]), calls);
+        let wake_ups = Arc::new(WakeUps::start());
+        let mut crew = Crew::new(inbox, Chance::from_seed([2; 32]), wake_ups);
         let budget = (None, Duration::from_secs(5));
         let depth = Depth::default();
         let seat = Seat::new(Box::new(machine), Arc::new(name), budget, depth.clone());

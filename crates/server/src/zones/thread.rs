@@ -17,7 +17,7 @@ use super::beat::Beat;
 use super::crew::{Crew, Running, Seat};
 use super::polls::Polls;
 use super::{Depth, Hung, Surroundings, ToThread, ZoneDoors};
-use crate::lines::Calls;
+use crate::connection_table::WakeUps;
 use crate::logbook::Cause;
 use crate::store_thread::StoreRequest;
 
@@ -40,7 +40,7 @@ pub(super) struct Thread {
     pub(super) doors: ZoneDoors,
     pub(super) beat: Arc<Beat>,
     pub(super) hung: Hung,
-    pub(super) calls: Arc<Calls>,
+    pub(super) wake_ups: Arc<WakeUps>,
     pub(super) polls: Polls,
 }
 
@@ -55,7 +55,7 @@ impl Thread {
 
     /// Takes what waits and lets each zone hear it. None: the thread ends.
     fn turn(&self, mut crew: Box<Crew>) -> Option<Box<Crew>> {
-        self.calls.ring();
+        self.wake_ups.send();
         let mut next = crew.wait(self.around.clock, &self.polls)?;
         self.tell_stalled(&mut crew);
         let mut more = BATCH_MAX;
@@ -233,7 +233,11 @@ impl Thread {
         while let Some(output) = seat.machine.next_output() {
             match output {
                 ZoneOutput::Send { link, frame, .. } => {
-                    self.around.lines.send_later(link.connection, frame, &self.calls);
+                    self.around.connections.send_and_wake_later(
+                        link.connection,
+                        frame,
+                        &self.wake_ups,
+                    );
                 }
                 ZoneOutput::Native { session, delivery } => {
                     self.around.natives.tell(session, delivery);

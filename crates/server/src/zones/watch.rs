@@ -102,14 +102,14 @@ impl Watch {
         crew: Box<Crew>,
     ) -> Result<Lane, (std::io::Error, Option<Box<Crew>>)> {
         let beat = Arc::new(Beat::default());
-        let calls = crew.calls.clone();
+        let wake_ups = crew.wake_ups.clone();
         beat.park(crew);
         let thread = Thread {
             around: self.around.clone(),
             doors: self.doors.clone(),
             beat: beat.clone(),
             hung: self.hung.clone(),
-            calls,
+            wake_ups,
             polls: Polls::default(),
         };
         let builder = std::thread::Builder::new().name(format!("rejoin-zone-{index}"));
@@ -141,7 +141,7 @@ impl Watch {
         let now = self.around.clock.now();
         let Some((mut crew, culprit)) = beat.write_off(now, kept_back) else { return };
         let Some(stuck) = crew.running.take() else { return };
-        crew.calls.ring();
+        crew.wake_ups.send();
         drop(crew.remove(stuck.zone));
         // The others on that thread could not read what was sent to them meanwhile.
         crew.tell_stalled(stuck.budget);
