@@ -33,7 +33,7 @@ use crate::queue::QueueLimits;
 use crate::server::{Parts, Server};
 use crate::sight::{SharedSight, Sight, SightConfig};
 use crate::store_thread::{self, CommitListeners, OpenedZones};
-use crate::zones::{self, Lanes, Mailbag, Surroundings, ZoneDoors};
+use crate::zones::{self, Surroundings, WorkerThreads, ZoneInboxes, ZoneSenders};
 
 /// How long the game's admission rule may think.
 const ADMISSION_DEADLINE: Duration = Duration::from_secs(5);
@@ -311,14 +311,16 @@ impl ServerBuilder {
             sight: sight.clone(),
             natives: natives.clone(),
         };
-        let (doors, lanes) = start_zones((self.zone_threads, self.stuck_threads_max), &around)?;
+        let (zone_inboxes, workers) =
+            start_zones((self.zone_threads, self.stuck_threads_max), &around)?;
         let (hub, opened) = open_hub(self.store.as_mut(), self.config, clock, &sight)?;
         let (directory, commits) =
             directory::start(self.directory, self.store.as_mut(), seed()?, &around, &failure)
                 .map_err(StartError)?;
-        let games = start_hosts(self.games, directory.as_ref(), &outer.downgrade(), &doors)
+        let games = start_hosts(self.games, directory.as_ref(), &outer.downgrade(), &zone_inboxes)
             .map_err(StartError)?;
-        let listeners = CommitListeners::new(&around, Mailbag::new(doors.clone()), commits);
+        let listeners =
+            CommitListeners::new(&around, ZoneSenders::new(zone_inboxes.clone()), commits);
         let stored = (self.store, opened);
         let store_thread = store_thread::start(stored, store_requests, listeners, failed)?;
         let task = HubTask {
@@ -328,7 +330,7 @@ impl ServerBuilder {
             inner,
             gate: gate.clone(),
             store: store_sender.clone(),
-            zones: Mailbag::new(doors.clone()),
+            zones: ZoneSenders::new(zone_inboxes.clone()),
             sight: sight.clone(),
             natives: natives.clone(),
             admission,
@@ -350,9 +352,9 @@ impl ServerBuilder {
             failure,
             clock,
             limits: self.limits,
-            zones: doors,
+            zones: zone_inboxes,
             store: store_sender,
-            lanes,
+            workers,
             store_thread,
             directory,
             identity,
@@ -361,11 +363,11 @@ impl ServerBuilder {
 }
 
 fn start_zones(
-    (count, hung_max): (usize, usize),
+    (count, stuck_max): (usize, usize),
     around: &Surroundings,
-) -> Result<(ZoneDoors, Lanes), StartError> {
+) -> Result<(ZoneInboxes, WorkerThreads), StartError> {
     let mut chance = Chance::from_seed(seed()?);
-    Ok(zones::start(count, hung_max, around, &mut chance)?)
+    Ok(zones::start(count, stuck_max, around, &mut chance)?)
 }
 
 /// Gives the game's rule the limit on its log lines.

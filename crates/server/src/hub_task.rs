@@ -26,7 +26,7 @@ use crate::natives::Natives;
 use crate::sight::SharedSight;
 use crate::store_thread::{StoreRequest, StoreSender};
 use crate::transport::LINGER;
-use crate::zones::{Depth, Mailbag, ToThread};
+use crate::zones::{Depth, ToThread, ZoneSenders};
 
 /// Numbered frames and acknowledgements that wait for one zone; at the bound a sender is let go as
 /// `TooSlow` and comes back with a resume.
@@ -57,7 +57,7 @@ pub(crate) struct HubTask {
     pub(crate) inner: InnerDoor,
     pub(crate) gate: Gate,
     pub(crate) store: StoreSender,
-    pub(crate) zones: Mailbag,
+    pub(crate) zones: ZoneSenders,
     pub(crate) sight: SharedSight,
     pub(crate) natives: Arc<Natives>,
     /// The game's rule, and how long it may think.

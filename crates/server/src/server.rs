@@ -25,7 +25,7 @@ use crate::mailbox::{Mail, OuterDoor, WeakInnerDoor};
 use crate::natives::{Deliveries, Natives};
 use crate::sight::SharedSight;
 use crate::store_thread::{StoreRequest, StoreSender};
-use crate::zones::{Lanes, ZoneDoors};
+use crate::zones::{WorkerThreads, ZoneInboxes};
 
 /// How long zones have to end what they are doing when the server stops.
 const ZONES_STOP: Duration = Duration::from_secs(10);
@@ -42,9 +42,9 @@ pub(crate) struct Parts {
     pub(crate) failure: watch::Receiver<Option<String>>,
     pub(crate) clock: Clock,
     pub(crate) limits: Limits,
-    pub(crate) zones: ZoneDoors,
+    pub(crate) zones: ZoneInboxes,
     pub(crate) store: StoreSender,
-    pub(crate) lanes: Lanes,
+    pub(crate) workers: WorkerThreads,
     pub(crate) store_thread: JoinHandle<()>,
     pub(crate) directory: Option<DirectoryDoor>,
     pub(crate) identity: Arc<Identity>,
@@ -64,9 +64,9 @@ pub(crate) struct Shared {
     failure: watch::Receiver<Option<String>>,
     natives: Arc<Natives>,
     pub(crate) agents: AgentThreads,
-    zones: ZoneDoors,
+    zones: ZoneInboxes,
     store: StoreSender,
-    lanes: Lanes,
+    workers: WorkerThreads,
     store_thread: Mutex<Option<JoinHandle<()>>>,
     directory: Option<DirectoryDoor>,
     pub(crate) identity: Arc<Identity>,
@@ -118,7 +118,7 @@ impl Server {
             agents: AgentThreads::default(),
             zones: parts.zones,
             store: parts.store,
-            lanes: parts.lanes,
+            workers: parts.workers,
             store_thread: Mutex::new(Some(parts.store_thread)),
             directory: parts.directory,
             identity: parts.identity,
@@ -348,9 +348,9 @@ impl Server {
         self.0.zones.stop();
         let store_thread =
             self.0.store_thread.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let (lanes, store) = (self.0.lanes.clone(), self.0.store.clone());
+        let (workers, store) = (self.0.workers.clone(), self.0.store.clone());
         let join = move || {
-            if !lanes.join(ZONES_STOP) {
+            if !workers.join(ZONES_STOP) {
                 tracing::error!("a callback does not return; the server stops without it");
             }
             // Last, so that every cut of a zone is in.

@@ -20,7 +20,7 @@ use tokio::sync::watch;
 use crate::directory::DirectoryCommits;
 use crate::mailbox::InnerDoor;
 use crate::sight::SharedSight;
-use crate::zones::{Depth, Mailbag, Surroundings, ToThread};
+use crate::zones::{Depth, Surroundings, ToThread, ZoneSenders};
 
 /// What the hub, the zones and the directory ask of the store's thread.
 pub(crate) enum StoreRequest {
@@ -126,13 +126,17 @@ pub(crate) fn recover(
 /// Where commits are reported to, and that the store is full.
 pub(crate) struct CommitListeners {
     hub: InnerDoor,
-    zones: Mailbag,
+    zones: ZoneSenders,
     directory: DirectoryCommits,
     sight: SharedSight,
 }
 
 impl CommitListeners {
-    pub(crate) fn new(around: &Surroundings, zones: Mailbag, directory: DirectoryCommits) -> Self {
+    pub(crate) fn new(
+        around: &Surroundings,
+        zones: ZoneSenders,
+        directory: DirectoryCommits,
+    ) -> Self {
         Self { hub: around.hub.clone(), zones, directory, sight: around.sight.clone() }
     }
 }

@@ -2,11 +2,11 @@
 //! unless that hangs; its inputs are taken in order, and what waits is fed before time is said to
 //! have passed.
 
-mod beat;
-mod crew;
 mod polls;
-mod thread;
-mod watch;
+mod watchdog;
+mod watched_callback;
+mod worker;
+mod zone_set;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -28,9 +28,9 @@ use crate::natives::Natives;
 use crate::sight::SharedSight;
 use crate::store_thread::StoreSender;
 
-use self::crew::Crew;
-pub(crate) use self::watch::Lanes;
-use self::watch::Watch;
+use self::watchdog::Watchdog;
+pub(crate) use self::watchdog::WorkerThreads;
+use self::zone_set::ZoneSet;
 
 /// How many messages of the hub a zone has not taken yet; both sides count.
 #[derive(Clone, Debug, Default)]
@@ -60,32 +60,32 @@ impl Depth {
     }
 }
 
-/// What a thread is told about one of its zones.
+/// What the hub, the store's thread and job threads send to the thread of a zone.
 pub(crate) enum ToThread {
     Open(Box<ZoneSpec>, Opened, Depth),
     Drop(ZoneId),
     Mail(ZoneId, OwnerEpoch, ToZone),
     Committed(ZoneId, OwnerEpoch, Revision),
     JobDone(ZoneId, OwnerEpoch, JobId, Bytes),
-    /// The store is full, or has room again: all zones hear of it.
+    /// The store is full, or has room again: the thread passes it to all its zones.
     StoreFull(bool),
-    /// All of this, in order: a thread is woken once for it.
+    /// Several messages, in order: the thread is woken once for all of them.
     Many(Vec<ToThread>),
     Stop,
 }
 
-/// The way to the zones: each lives on the thread that its id names.
+/// The inboxes of all threads of zones. A zone's id decides which thread it lives on.
 #[derive(Clone)]
-pub(crate) struct ZoneDoors(Arc<[Door]>);
+pub(crate) struct ZoneInboxes(Arc<[Inbox]>);
 
-struct Door {
-    inbox: Sender<ToThread>,
-    /// Nobody reads the inbox any more.
+struct Inbox {
+    sender: Sender<ToThread>,
+    /// Set when the thread is gone for good and nothing takes messages out any more.
     is_closed: AtomicBool,
 }
 
-impl ZoneDoors {
-    /// False: nobody will read it.
+impl ZoneInboxes {
+    /// Sends a message to the thread of a zone. False: the thread has ended and will not read it.
     pub(crate) fn send(&self, zone: ZoneId, message: ToThread) -> bool {
         self.0[self.index(zone)].send(message)
     }
@@ -97,22 +97,22 @@ impl ZoneDoors {
 
     /// Tells every zone that the store is full, or has room again.
     pub(crate) fn store_full(&self, is_full: bool) {
-        for door in self.0.iter() {
+        for inbox in self.0.iter() {
             // An error means that the thread has ended.
-            let _ = door.inbox.send(ToThread::StoreFull(is_full));
+            let _ = inbox.sender.send(ToThread::StoreFull(is_full));
         }
     }
 
     pub(crate) fn stop(&self) {
-        for door in self.0.iter() {
+        for inbox in self.0.iter() {
             // An error means that the thread has ended.
-            let _ = door.inbox.send(ToThread::Stop);
+            let _ = inbox.sender.send(ToThread::Stop);
         }
     }
 
     /// Whether every thread of zones still runs.
     pub(crate) fn are_open(&self) -> bool {
-        self.0.iter().all(|door| !door.is_closed.load(Ordering::Acquire))
+        self.0.iter().all(|inbox| !inbox.is_closed.load(Ordering::Acquire))
     }
 
     fn close(&self, index: usize) {
@@ -120,42 +120,44 @@ impl ZoneDoors {
     }
 }
 
-impl Door {
+impl Inbox {
     fn send(&self, message: ToThread) -> bool {
-        let is_sent = self.inbox.send(message).is_ok();
-        // Looked at afterwards: whoever closes the door marks it before it empties the inbox.
+        let is_sent = self.sender.send(message).is_ok();
+        // Read after sending: the watchdog marks the inbox closed before it empties it, so a message is
+        // either emptied out with the rest or reported to its sender here.
         is_sent && !self.is_closed.load(Ordering::Acquire)
     }
 }
 
-/// What one sender has said to zones and not sent yet, by thread.
-pub(crate) struct Mailbag {
-    doors: ZoneDoors,
-    bags: Vec<Vec<ToThread>>,
+/// One sender's messages to zones, collected by thread until [`send`](Self::send), so that each thread
+/// is woken once for all of them.
+pub(crate) struct ZoneSenders {
+    inboxes: ZoneInboxes,
+    batches: Vec<Vec<ToThread>>,
 }
 
-impl Mailbag {
-    pub(crate) fn new(doors: ZoneDoors) -> Self {
-        let bags = doors.0.iter().map(|_| Vec::new()).collect();
-        Self { doors, bags }
+impl ZoneSenders {
+    pub(crate) fn new(inboxes: ZoneInboxes) -> Self {
+        let batches = inboxes.0.iter().map(|_| Vec::new()).collect();
+        Self { inboxes, batches }
     }
 
     pub(crate) fn put(&mut self, zone: ZoneId, message: ToThread) {
-        self.bags[self.doors.index(zone)].push(message);
+        self.batches[self.inboxes.index(zone)].push(message);
     }
 
-    /// Sends everything, and then this. False: nobody will read it.
+    /// Sends all collected messages, and then this one. False: its thread has ended and will not read it.
     pub(crate) fn send_now(&mut self, zone: ZoneId, message: ToThread) -> bool {
         self.send();
-        self.doors.send(zone, message)
+        self.inboxes.send(zone, message)
     }
 
-    /// Sends everything.
+    /// Sends all collected messages, one `Many` for each thread that has some.
     pub(crate) fn send(&mut self) {
-        for (bag, door) in self.bags.iter_mut().zip(self.doors.0.iter()) {
-            if !bag.is_empty() {
-                let next = Vec::with_capacity(bag.len().min(BAG_MAX));
-                door.send(ToThread::Many(std::mem::replace(bag, next)));
+        for (batch, inbox) in self.batches.iter_mut().zip(self.inboxes.0.iter()) {
+            if !batch.is_empty() {
+                let next = Vec::with_capacity(batch.len().min(BATCH_ROOM_MAX));
+                inbox.send(ToThread::Many(std::mem::replace(batch, next)));
             }
         }
     }
@@ -163,27 +165,27 @@ impl Mailbag {
     /// Tells every zone that the store is full, or has room again.
     pub(crate) fn store_full(&mut self, is_full: bool) {
         self.send();
-        self.doors.store_full(is_full);
+        self.inboxes.store_full(is_full);
     }
 
     /// Tells the threads to stop, once they have read everything.
     pub(crate) fn stop(&mut self) {
         self.send();
-        self.doors.stop();
+        self.inboxes.stop();
     }
 }
 
 /// Room that is kept for the next messages: as many as came last, but not after a flood.
-const BAG_MAX: usize = 64;
+const BATCH_ROOM_MAX: usize = 64;
 
 /// How many threads hang in game code, and how many may before no more are replaced.
 #[derive(Clone, Debug)]
-struct Hung {
+struct StuckThreads {
     count: Arc<AtomicUsize>,
     max: usize,
 }
 
-impl Hung {
+impl StuckThreads {
     /// One more hangs. False: it is not replaced.
     fn one_more(&self) -> bool {
         self.count.fetch_add(1, Ordering::AcqRel) < self.max
@@ -198,7 +200,7 @@ impl Hung {
     }
 }
 
-/// What zones need to act.
+/// What the threads of zones share with the rest of the server.
 #[derive(Clone)]
 pub(crate) struct Surroundings {
     pub(crate) clock: Clock,
@@ -214,25 +216,25 @@ pub(crate) struct Surroundings {
 /// Starts the threads, and the one that watches them.
 pub(crate) fn start(
     count: usize,
-    hung_max: usize,
+    stuck_max: usize,
     surroundings: &Surroundings,
     chance: &mut Chance,
-) -> std::io::Result<(ZoneDoors, Lanes)> {
+) -> std::io::Result<(ZoneInboxes, WorkerThreads)> {
     let (senders, receivers): (Vec<_>, Vec<_>) = (0..count.max(1)).map(|_| channel()).unzip();
-    let door = |inbox| Door { inbox, is_closed: AtomicBool::new(false) };
-    let watch = Watch {
+    let inbox = |sender| Inbox { sender, is_closed: AtomicBool::new(false) };
+    let watchdog = Watchdog {
         around: surroundings.clone(),
-        doors: ZoneDoors(senders.into_iter().map(door).collect()),
-        lanes: Lanes::default(),
-        hung: Hung { count: Arc::default(), max: hung_max },
+        inboxes: ZoneInboxes(senders.into_iter().map(inbox).collect()),
+        workers: WorkerThreads::default(),
+        stuck_threads: StuckThreads { count: Arc::default(), max: stuck_max },
     };
-    let (doors, lanes) = (watch.doors.clone(), watch.lanes.clone());
+    let (inboxes, workers) = (watchdog.inboxes.clone(), watchdog.workers.clone());
     for (index, inbox) in receivers.into_iter().enumerate() {
         let chance = chance.branch("zone thread", index as u64);
         let wake_ups = Arc::new(WakeUps::start());
-        watch.add(Box::new(Crew::new(inbox, chance, wake_ups)))?;
+        watchdog.add(Box::new(ZoneSet::new(inbox, chance, wake_ups)))?;
     }
     let builder = std::thread::Builder::new().name("rejoin-watch".to_owned());
-    builder.spawn(move || watch.run())?;
-    Ok((doors, lanes))
+    builder.spawn(move || watchdog.run())?;
+    Ok((inboxes, workers))
 }

@@ -21,7 +21,7 @@ use super::games::GamesDoor;
 use super::hooks::{Asked, MachineThread};
 use super::lines::HostOrders;
 use crate::mailbox::Mail;
-use crate::zones::ZoneDoors;
+use crate::zones::ZoneInboxes;
 
 /// How long to wait before a registration that was refused is tried again.
 const AGAIN_AFTER: Duration = Duration::from_secs(1);
@@ -66,7 +66,7 @@ pub(crate) fn start_hosts(
     games: GameKinds,
     directory: Option<&DirectoryDoor>,
     hub: &WeakSender<Mail>,
-    zones: &ZoneDoors,
+    zones: &ZoneInboxes,
 ) -> Result<GamesDoor, String> {
     let GameKinds { kinds, mut hooks, members_max } = games;
     if let Some(kind) = hooks.keys().find(|kind| !kinds.contains_key(*kind)) {
@@ -97,7 +97,7 @@ struct Task {
     directory: DirectoryDoor,
     /// Weak: a host does not keep its server alive.
     hub: WeakSender<Mail>,
-    zones: ZoneDoors,
+    zones: ZoneInboxes,
     machine: MachineThread,
 }
 

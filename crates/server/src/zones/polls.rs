@@ -1,6 +1,6 @@
 //! When a thread of zones last ran. A thread that did not run for long although it wanted to, because
 //! the process was stopped, the machine slept or one callback took that long, tells its zones: what is
-//! due of their members moves by that time, because nobody read what they sent.
+//! due of their members moves by that time, because the thread did not read what they sent.
 
 use std::cell::Cell;
 use std::time::Duration;
@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_gap_is_a_stall_only_if_nobody_meant_to_wait_that_long() {
+    fn a_gap_is_a_stall_only_if_the_thread_did_not_mean_to_wait_that_long() {
         let polls = Polls::default();
         let at = Time::from_millis;
         polls.look(at(1_000), Duration::ZERO);
@@ -50,7 +50,7 @@ mod tests {
         assert_eq!(polls.take_stall(), None, "it waited for a second, and was 0.9 s late");
         polls.look(at(13_900), WAIT_MAX);
         assert_eq!(polls.take_stall(), Some(Duration::from_secs(11)));
-        assert_eq!(polls.take_stall(), None, "told once");
+        assert_eq!(polls.take_stall(), None, "each stall is reported once");
     }
 
     #[test]

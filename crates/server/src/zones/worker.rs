@@ -1,6 +1,7 @@
-//! One thread of zones: takes what comes, wakes who asked for it, and carries out in order what
-//! the machines decide. Whatever may call game code runs between a `begin` and an `end`; a thread
-//! that was given up in between discards what came of it and ends.
+//! The body of one worker thread: takes messages from its inbox, feeds them to the machines of its
+//! zones, wakes zones whose deadline has come, and carries out their outputs in order. Whatever may call
+//! game code runs between a `begin` and an `end`; a thread that was given up in between discards the
+//! result and ends.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -13,17 +14,17 @@ use rejoin_core::scope::Opened;
 use rejoin_core::time::Time;
 use rejoin_core::zone::{ZoneInput, ZoneOutput, ZoneSpec};
 
-use super::beat::Beat;
-use super::crew::{Crew, Running, Seat};
 use super::polls::Polls;
-use super::{Depth, Hung, Surroundings, ToThread, ZoneDoors};
+use super::watched_callback::WatchedCallback;
+use super::zone_set::{Running, ZoneSet, ZoneSlot};
+use super::{Depth, StuckThreads, Surroundings, ToThread, ZoneInboxes};
 use crate::connection_table::WakeUps;
 use crate::logbook::Cause;
 use crate::store_thread::StoreRequest;
 
 /// Messages that are taken before the clock is looked at again, so that no flood stops time.
 const BATCH_MAX: usize = 4_096;
-/// A wake-up that takes longer than this without a tick to compare with is told.
+/// A wake-up of a zone without ticks is logged as slow if it takes longer than this.
 const SLOW_WITHOUT_TICK: Duration = Duration::from_millis(50);
 
 /// Why a zone cannot go on here.
@@ -34,30 +35,30 @@ enum Lost {
     WrittenOff,
 }
 
-/// One thread.
-pub(super) struct Thread {
+/// What a worker thread owns beside its zones.
+pub(super) struct Worker {
     pub(super) around: Surroundings,
-    pub(super) doors: ZoneDoors,
-    pub(super) beat: Arc<Beat>,
-    pub(super) hung: Hung,
+    pub(super) inboxes: ZoneInboxes,
+    pub(super) callback: Arc<WatchedCallback>,
+    pub(super) stuck_threads: StuckThreads,
     pub(super) wake_ups: Arc<WakeUps>,
     pub(super) polls: Polls,
 }
 
-impl Thread {
-    /// Runs until it is told to stop, or given up.
+impl Worker {
+    /// Runs until a `Stop` comes or the watchdog gives the thread up.
     pub(super) fn run(self) {
-        let mut crew = self.beat.unpark();
-        while let Some(zones) = crew {
-            crew = self.turn(zones);
+        let mut unparked = self.callback.unpark();
+        while let Some(zones) = unparked {
+            unparked = self.turn(zones);
         }
     }
 
     /// Takes what waits and lets each zone hear it. None: the thread ends.
-    fn turn(&self, mut crew: Box<Crew>) -> Option<Box<Crew>> {
+    fn turn(&self, mut zones: Box<ZoneSet>) -> Option<Box<ZoneSet>> {
         self.wake_ups.send();
-        let mut next = crew.wait(self.around.clock, &self.polls)?;
-        self.tell_stalled(&mut crew);
+        let mut next = zones.wait(self.around.clock, &self.polls)?;
+        self.tell_stalled(&mut zones);
         let mut more = BATCH_MAX;
         let mut is_stopping = false;
         while let Some(message) = next {
@@ -70,81 +71,86 @@ impl Thread {
                 match message {
                     ToThread::Stop => is_stopping = true,
                     ToThread::Open(spec, opened, depth) => {
-                        crew = self.open(crew, *spec, &opened, depth)?;
+                        zones = self.open(zones, *spec, &opened, depth)?;
                     }
-                    ToThread::Drop(zone) => crew = self.remove(crew, zone)?,
-                    message => crew.put(message),
+                    ToThread::Drop(zone) => zones = self.remove(zones, zone)?,
+                    message => zones.put(message),
                 }
             }
-            next = if more > 0 && !is_stopping { crew.inbox.try_recv().ok() } else { None };
+            next = if more > 0 && !is_stopping { zones.inbox.try_recv().ok() } else { None };
         }
         if is_stopping {
-            crew.seal();
+            zones.seal();
         }
-        crew.ring(self.around.clock.now());
-        while let Some((zone, seat)) = crew.next() {
-            crew = self.feed(crew, zone, seat)?;
+        zones.wake_due(self.around.clock.now());
+        while let Some((zone, slot)) = zones.next() {
+            zones = self.feed(zones, zone, slot)?;
             self.polls.look(self.around.clock.now(), Duration::ZERO);
-            self.tell_stalled(&mut crew);
+            self.tell_stalled(&mut zones);
         }
-        (!is_stopping).then_some(crew)
+        (!is_stopping).then_some(zones)
     }
 
     /// If this thread did not run, its zones hear that before anything else.
-    fn tell_stalled(&self, crew: &mut Crew) {
+    fn tell_stalled(&self, zones: &mut ZoneSet) {
         if let Some(gap) = self.polls.take_stall() {
-            crew.tell_stalled(gap);
+            zones.tell_stalled(gap);
         }
     }
 
-    fn feed(&self, mut crew: Box<Crew>, zone: ZoneId, mut seat: Box<Seat>) -> Option<Box<Crew>> {
-        let (owner, name) = (seat.machine.owner(), seat.name.clone());
-        crew.running = Some(Running { zone, owner, name, budget: seat.budget });
-        self.beat.park(crew);
-        let outcome = self.hear_all(zone, &mut seat);
+    fn feed(
+        &self,
+        mut zones: Box<ZoneSet>,
+        zone: ZoneId,
+        mut slot: Box<ZoneSlot>,
+    ) -> Option<Box<ZoneSet>> {
+        let (owner, name) = (slot.machine.owner(), slot.name.clone());
+        zones.running = Some(Running { zone, owner, name, budget: slot.budget });
+        self.callback.park(zones);
+        let outcome = self.hear_all(zone, &mut slot);
         match outcome {
-            Err(Lost::WrittenOff) => self.came_back(&seat.name),
+            Err(Lost::WrittenOff) => self.came_back(&slot.name),
             Err(Lost::Broken) => {
-                let crew = self.beat.unpark()?;
+                let zones = self.callback.unpark()?;
                 let text = "the zone's machine panicked".to_owned();
                 let fault = ToHub::Faulted { poisoned: None, stuck: false, text };
                 self.tell_hub(zone, owner, fault);
-                self.discard(crew, zone, Some(seat))
+                self.discard(zones, zone, Some(slot))
             }
             Ok(()) => {
-                let mut crew = self.beat.unpark()?;
-                crew.put_back(zone, seat);
-                Some(crew)
+                let mut zones = self.callback.unpark()?;
+                zones.put_back(zone, slot);
+                Some(zones)
             }
         }
     }
 
-    fn hear_all(&self, zone: ZoneId, seat: &mut Seat) -> Result<(), Lost> {
-        while let Some(input) = seat.next_input() {
+    fn hear_all(&self, zone: ZoneId, slot: &mut ZoneSlot) -> Result<(), Lost> {
+        while let Some(input) = slot.next_input() {
             let since = self.around.clock.now();
             self.polls.look(since, Duration::ZERO);
             let is_wake = matches!(input, ZoneInput::Wake);
             let before =
-                if is_wake { (seat.machine.next_deadline(), seat.ticks()) } else { (None, None) };
-            self.hear(since, seat, input)?;
-            self.drain(zone, seat);
+                if is_wake { (slot.machine.next_deadline(), slot.ticks()) } else { (None, None) };
+            self.hear(since, slot, input)?;
+            self.drain(zone, slot);
             if is_wake {
                 let late = before.0.map_or(Duration::ZERO, |due| since.since(due));
-                self.count_ticks(before.1, seat.ticks(), late);
-                self.tell_if_slow(seat, since);
+                self.count_ticks(before.1, slot.ticks(), late);
+                self.tell_if_slow(slot, since);
             }
         }
         Ok(())
     }
 
-    fn hear(&self, now: Time, seat: &mut Seat, input: ZoneInput) -> Result<(), Lost> {
+    fn hear(&self, now: Time, slot: &mut ZoneSlot, input: ZoneInput) -> Result<(), Lost> {
         let culprit = match &input {
             ZoneInput::FromHub(_, message) => message.culprit(),
             _ => None,
         };
-        let begun = self.beat.begin(now, seat.budget, culprit);
-        let outcome = catch_unwind(AssertUnwindSafe(|| seat.machine.handle(now, input)));
-        if !self.beat.end(&begun) {
+        let begun = self.callback.begin(now, slot.budget, culprit);
+        let outcome = catch_unwind(AssertUnwindSafe(|| slot.machine.handle(now, input)));
+        if !self.callback.end(&begun) {
             return Err(Lost::WrittenOff);
         }
         // Callbacks are caught by the machine: this is a fault of its own.
@@ -153,84 +159,84 @@ impl Thread {
 
     fn open(
         &self,
-        crew: Box<Crew>,
+        zones: Box<ZoneSet>,
         spec: ZoneSpec,
         opened: &Opened,
         depth: Depth,
-    ) -> Option<Box<Crew>> {
+    ) -> Option<Box<ZoneSet>> {
         let (zone, name, owner) = (spec.id, Arc::new(spec.name.clone()), opened.owner);
         let (tick, budget) = (spec.config.tick, spec.config.callback_budget);
-        let mut crew = self.remove(crew, zone)?;
+        let mut zones = self.remove(zones, zone)?;
         let Some(open) = self.around.kinds.get(&name.kind).cloned() else {
             let text = format!("no game code is registered for the kind {:?}", name.kind);
             self.tell_hub(zone, owner, ToHub::OpenRefused { text });
-            return Some(crew);
+            return Some(zones);
         };
-        let chance = crew.chance.branch("zone", zone.0);
-        crew.running = Some(Running { zone, owner, name: name.clone(), budget });
-        self.beat.park(crew);
+        let chance = zones.chance.branch("zone", zone.0);
+        zones.running = Some(Running { zone, owner, name: name.clone(), budget });
+        self.callback.park(zones);
         let now = self.around.clock.now();
-        let begun = self.beat.begin(now, budget, None);
+        let begun = self.callback.begin(now, budget, None);
         let machine = catch_unwind(AssertUnwindSafe(|| open(now, spec, opened, chance)));
-        if !self.beat.end(&begun) {
+        if !self.callback.end(&begun) {
             return self.came_back(&name);
         }
-        let seat = machine.map(|machine| {
-            let mut seat = Box::new(Seat::new(machine, name, (tick, budget), depth));
-            self.drain(zone, &mut seat);
-            seat
+        let slot = machine.map(|machine| {
+            let mut slot = Box::new(ZoneSlot::new(machine, name, (tick, budget), depth));
+            self.drain(zone, &mut slot);
+            slot
         });
-        let mut crew = self.beat.unpark()?;
-        match seat {
-            Ok(seat) => crew.put_back(zone, seat),
+        let mut zones = self.callback.unpark()?;
+        match slot {
+            Ok(slot) => zones.put_back(zone, slot),
             Err(_) => {
                 let text = "the game code panicked before its zone was open".to_owned();
                 self.tell_hub(zone, owner, ToHub::OpenRefused { text });
             }
         }
-        Some(crew)
+        Some(zones)
     }
 
-    fn remove(&self, mut crew: Box<Crew>, zone: ZoneId) -> Option<Box<Crew>> {
-        let seat = crew.remove(zone);
-        self.discard(crew, zone, seat)
+    fn remove(&self, mut zones: Box<ZoneSet>, zone: ZoneId) -> Option<Box<ZoneSet>> {
+        let slot = zones.remove(zone);
+        self.discard(zones, zone, slot)
     }
 
     /// Drops a zone, which may run the game's code as well.
     fn discard(
         &self,
-        mut crew: Box<Crew>,
+        mut zones: Box<ZoneSet>,
         zone: ZoneId,
-        seat: Option<Box<Seat>>,
-    ) -> Option<Box<Crew>> {
-        let Some(seat) = seat else { return Some(crew) };
-        drop(crew.remove(zone));
-        let (owner, name, budget) = (seat.machine.owner(), seat.name.clone(), seat.budget);
-        crew.running = Some(Running { zone, owner, name: name.clone(), budget });
-        self.beat.park(crew);
-        let begun = self.beat.begin(self.around.clock.now(), budget, None);
-        if catch_unwind(AssertUnwindSafe(|| drop(seat))).is_err() {
+        slot: Option<Box<ZoneSlot>>,
+    ) -> Option<Box<ZoneSet>> {
+        let Some(slot) = slot else { return Some(zones) };
+        drop(zones.remove(zone));
+        let (owner, name, budget) = (slot.machine.owner(), slot.name.clone(), slot.budget);
+        zones.running = Some(Running { zone, owner, name: name.clone(), budget });
+        self.callback.park(zones);
+        let begun = self.callback.begin(self.around.clock.now(), budget, None);
+        if catch_unwind(AssertUnwindSafe(|| drop(slot))).is_err() {
             tracing::error!(kind = name.kind, name = ?name.name, "a zone panicked as it was dropped");
         }
-        if !self.beat.end(&begun) {
+        if !self.callback.end(&begun) {
             return self.came_back(&name);
         }
-        let mut crew = self.beat.unpark()?;
-        crew.running = None;
-        Some(crew)
+        let mut zones = self.callback.unpark()?;
+        zones.running = None;
+        Some(zones)
     }
 
     /// What was given up is back: nothing came of it, and its thread ends.
-    fn came_back(&self, name: &ZoneName) -> Option<Box<Crew>> {
-        self.hung.one_less();
+    fn came_back(&self, name: &ZoneName) -> Option<Box<ZoneSet>> {
+        self.stuck_threads.one_less();
         let (kind, name) = (&name.kind, &name.name);
         tracing::warn!(kind, name = ?name, "a stuck callback returned; what it did is discarded");
         None
     }
 
-    fn drain(&self, zone: ZoneId, seat: &mut Seat) {
-        let owner = seat.machine.owner();
-        while let Some(output) = seat.machine.next_output() {
+    fn drain(&self, zone: ZoneId, slot: &mut ZoneSlot) {
+        let owner = slot.machine.owner();
+        while let Some(output) = slot.machine.next_output() {
             match output {
                 ZoneOutput::Send { link, frame, .. } => {
                     self.around.connections.send_and_wake_later(
@@ -247,9 +253,9 @@ impl Thread {
                     let _ = self.around.store.send(StoreRequest::Commit(batch));
                 }
                 ZoneOutput::StartJob { job, request } => {
-                    let doors = self.doors.clone();
-                    self.around.jobs.run((*seat.name).clone(), request, move |result| {
-                        doors.send(zone, ToThread::JobDone(zone, owner, job, result));
+                    let inboxes = self.inboxes.clone();
+                    self.around.jobs.run((*slot.name).clone(), request, move |result| {
+                        inboxes.send(zone, ToThread::JobDone(zone, owner, job, result));
                     });
                 }
                 ZoneOutput::Event(event) => self.around.sight.tell(event),
@@ -268,12 +274,12 @@ impl Thread {
         }
     }
 
-    fn tell_if_slow(&self, seat: &Seat, since: Time) {
+    fn tell_if_slow(&self, slot: &ZoneSlot, since: Time) {
         let took = self.around.clock.now().since(since);
-        if took > seat.tick.unwrap_or(SLOW_WITHOUT_TICK) {
+        if took > slot.tick.unwrap_or(SLOW_WITHOUT_TICK) {
             self.around.sight.metrics.ticks_slow.inc();
             let Some(suppressed) = self.around.sight.logbook.pass(Cause::SlowTick) else { return };
-            let (kind, name) = (&seat.name.kind, &seat.name.name);
+            let (kind, name) = (&slot.name.kind, &slot.name.name);
             let took_ms = took.as_millis() as u64;
             tracing::warn!(kind, ?name, took_ms, suppressed, "slow tick");
         }

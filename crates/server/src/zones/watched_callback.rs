@@ -1,6 +1,6 @@
-//! What a thread of zones shows while game code runs on it: until when that may take, and the crew,
-//! put where the watchdog can take it over. One atomic decides whether a callback came back in time,
-//! so that its thread and the watchdog can never both go on with its zones.
+//! The callback that runs on one thread of zones, as the watchdog sees it: its deadline, and the thread's
+//! zones, parked where the watchdog can take them over. One atomic decides whether a callback came back
+//! in time, so that its thread and the watchdog can never both go on with the zones.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -9,7 +9,7 @@ use std::time::Duration;
 use rejoin_core::id::SessionId;
 use rejoin_core::time::Time;
 
-use super::crew::Crew;
+use super::zone_set::ZoneSet;
 
 /// No game code runs.
 const IDLE: u64 = 0;
@@ -18,34 +18,35 @@ const FOR_EVER: u64 = u64::MAX - 1;
 /// The thread was given up.
 const WRITTEN_OFF: u64 = u64::MAX;
 
-/// Shared by one thread and the watchdog.
+/// Shared by one worker thread, which sets it, and the watchdog, which reads it.
 #[derive(Default)]
-pub(super) struct Beat {
-    /// The instant at which what runs now is stuck.
+pub(super) struct WatchedCallback {
+    /// The instant from which the running callback counts as stuck, or one of the constants above.
     until: AtomicU64,
     /// Whose frame runs, and its number; 0 for none.
     session: AtomicU64,
     number: AtomicU64,
-    /// Locked twice for each batch of a zone, by nobody else unless the thread is stuck.
-    crew: Mutex<Option<Box<Crew>>>,
+    /// Locked by the thread twice for each batch of a zone; by the watchdog only if the thread is stuck.
+    zones: Mutex<Option<Box<ZoneSet>>>,
 }
 
 /// What was taken over from a thread that hangs: its zones, and whose frame it was.
-pub(super) type TakenOver = (Box<Crew>, Option<(SessionId, u64)>);
+pub(super) type TakenOver = (Box<ZoneSet>, Option<(SessionId, u64)>);
 
 /// Game code that has begun to run.
 #[must_use]
 pub(super) struct Begun(u64);
 
-impl Beat {
-    /// Leaves the crew where it can be taken over. Game code runs only in between.
-    pub(super) fn park(&self, crew: Box<Crew>) {
-        *self.crew.lock().unwrap_or_else(PoisonError::into_inner) = Some(crew);
+impl WatchedCallback {
+    /// Leaves the zones where the watchdog can take them over. Game code runs only between this and
+    /// [`unpark`](Self::unpark).
+    pub(super) fn park(&self, zones: Box<ZoneSet>) {
+        *self.zones.lock().unwrap_or_else(PoisonError::into_inner) = Some(zones);
     }
 
-    /// Takes the crew back; none if it was taken over.
-    pub(super) fn unpark(&self) -> Option<Box<Crew>> {
-        self.crew.lock().unwrap_or_else(PoisonError::into_inner).take()
+    /// Takes the zones back; none if the watchdog has taken them over.
+    pub(super) fn unpark(&self) -> Option<Box<ZoneSet>> {
+        self.zones.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
     /// Game code runs from here on.
@@ -69,13 +70,13 @@ impl Beat {
         self.until.compare_exchange(begun.0, IDLE, Ordering::AcqRel, Ordering::Acquire).is_ok()
     }
 
-    /// The instant at which what runs now is stuck: it tells one callback from the next.
+    /// The instant from which the running callback counts as stuck; also tells one callback from the next.
     pub(super) fn until(&self) -> u64 {
         self.until.load(Ordering::Acquire)
     }
 
-    /// Gives the thread up if what runs on it is over its budget, and over the time that it was kept
-    /// back beside.
+    /// Gives the thread up if the running callback is over its budget. `kept_back` is added to the budget:
+    /// the time for which the whole process did not run.
     pub(super) fn write_off(&self, now: Time, kept_back: Duration) -> Option<TakenOver> {
         let until = self.until.load(Ordering::Acquire);
         if until == IDLE || until >= FOR_EVER || Time(until).after(kept_back) > now {

@@ -1,6 +1,6 @@
-//! The watchdog. A callback over its budget is stuck: nobody can stop it, so its thread is given up,
-//! the other zones of that thread go on at once on a new one, and the hub opens the stuck zone again
-//! from its last cut, which fences whatever the callback may still do.
+//! The watchdog of the worker threads. A callback over its budget is stuck. A thread cannot be stopped
+//! from outside, so it is given up: its other zones go on at once on a new thread, and the hub opens the
+//! stuck zone again from its last cut, which fences whatever the callback may still do.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -10,11 +10,11 @@ use rejoin_core::exchange::ToHub;
 use rejoin_core::hub::HubInput;
 use rejoin_core::id::{OwnerEpoch, SessionId, ZoneId};
 
-use super::beat::Beat;
-use super::crew::{Crew, Running};
 use super::polls::Polls;
-use super::thread::Thread;
-use super::{Hung, Surroundings, ToThread, ZoneDoors};
+use super::watched_callback::WatchedCallback;
+use super::worker::Worker;
+use super::zone_set::{Running, ZoneSet};
+use super::{StuckThreads, Surroundings, ToThread, ZoneInboxes};
 
 /// How often it looks.
 const EVERY: Duration = Duration::from_millis(25);
@@ -44,24 +44,25 @@ impl Excuse {
     }
 }
 
-/// A thread and what it shows.
-struct Lane {
-    beat: Arc<Beat>,
-    /// None: the lane is closed.
+/// One worker thread, as the watchdog holds it.
+struct WorkerThread {
+    callback: Arc<WatchedCallback>,
+    /// None: the thread was given up and not replaced.
     thread: Option<JoinHandle<()>>,
 }
 
 /// The threads that zones run on now; those that were given up are not among them.
 #[derive(Clone, Default)]
-pub(crate) struct Lanes(Arc<Mutex<Vec<Lane>>>);
+pub(crate) struct WorkerThreads(Arc<Mutex<Vec<WorkerThread>>>);
 
-impl Lanes {
-    fn lock(&self) -> MutexGuard<'_, Vec<Lane>> {
+impl WorkerThreads {
+    fn lock(&self) -> MutexGuard<'_, Vec<WorkerThread>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn is_over(&self) -> bool {
-        let ended = |lane: &Lane| lane.thread.as_ref().is_none_or(JoinHandle::is_finished);
+        let ended =
+            |worker: &WorkerThread| worker.thread.as_ref().is_none_or(JoinHandle::is_finished);
         self.lock().iter().all(ended)
     }
 
@@ -78,56 +79,56 @@ impl Lanes {
     }
 }
 
-/// The watchdog.
-pub(super) struct Watch {
+/// Starts the worker threads and replaces those that hang.
+pub(super) struct Watchdog {
     pub(super) around: Surroundings,
-    pub(super) doors: ZoneDoors,
-    pub(super) lanes: Lanes,
-    pub(super) hung: Hung,
+    pub(super) inboxes: ZoneInboxes,
+    pub(super) workers: WorkerThreads,
+    pub(super) stuck_threads: StuckThreads,
 }
 
-impl Watch {
+impl Watchdog {
     /// Starts one more thread.
-    pub(super) fn add(&self, crew: Box<Crew>) -> std::io::Result<()> {
-        let index = self.lanes.lock().len();
-        let lane = self.start(index, crew).map_err(|(error, _)| error)?;
-        self.lanes.lock().push(lane);
+    pub(super) fn add(&self, zones: Box<ZoneSet>) -> std::io::Result<()> {
+        let index = self.workers.lock().len();
+        let worker = self.start(index, zones).map_err(|(error, _)| error)?;
+        self.workers.lock().push(worker);
         Ok(())
     }
 
-    /// Gives the crew back if the system has no thread for it.
+    /// Starts a thread for these zones; gives them back if the system has no thread for them.
     fn start(
         &self,
         index: usize,
-        crew: Box<Crew>,
-    ) -> Result<Lane, (std::io::Error, Option<Box<Crew>>)> {
-        let beat = Arc::new(Beat::default());
-        let wake_ups = crew.wake_ups.clone();
-        beat.park(crew);
-        let thread = Thread {
+        zones: Box<ZoneSet>,
+    ) -> Result<WorkerThread, (std::io::Error, Option<Box<ZoneSet>>)> {
+        let callback = Arc::new(WatchedCallback::default());
+        let wake_ups = zones.wake_ups.clone();
+        callback.park(zones);
+        let worker = Worker {
             around: self.around.clone(),
-            doors: self.doors.clone(),
-            beat: beat.clone(),
-            hung: self.hung.clone(),
+            inboxes: self.inboxes.clone(),
+            callback: callback.clone(),
+            stuck_threads: self.stuck_threads.clone(),
             wake_ups,
             polls: Polls::default(),
         };
         let builder = std::thread::Builder::new().name(format!("rejoin-zone-{index}"));
-        match builder.spawn(move || thread.run()) {
-            Ok(thread) => Ok(Lane { beat, thread: Some(thread) }),
-            Err(error) => Err((error, beat.unpark())),
+        match builder.spawn(move || worker.run()) {
+            Ok(thread) => Ok(WorkerThread { callback, thread: Some(thread) }),
+            Err(error) => Err((error, callback.unpark())),
         }
     }
 
     /// Looks after the threads until all have ended.
     pub(super) fn run(self) {
         let (mut excuses, mut looked_at) = (Vec::new(), Instant::now());
-        while !self.lanes.is_over() {
+        while !self.workers.is_over() {
             std::thread::sleep(EVERY);
             // From look to look: it may stand still anywhere between them.
             let late = looked_at.elapsed().saturating_sub(EVERY);
             looked_at = Instant::now();
-            let count = self.lanes.lock().len();
+            let count = self.workers.lock().len();
             excuses.resize(count, Excuse::default());
             for (index, excuse) in excuses.iter_mut().enumerate() {
                 self.look(index, excuse, late);
@@ -136,24 +137,24 @@ impl Watch {
     }
 
     fn look(&self, index: usize, excuse: &mut Excuse, late: Duration) {
-        let beat = self.lanes.lock()[index].beat.clone();
-        let kept_back = excuse.look(beat.until(), late);
+        let callback = self.workers.lock()[index].callback.clone();
+        let kept_back = excuse.look(callback.until(), late);
         let now = self.around.clock.now();
-        let Some((mut crew, culprit)) = beat.write_off(now, kept_back) else { return };
-        let Some(stuck) = crew.running.take() else { return };
-        crew.wake_ups.send();
-        drop(crew.remove(stuck.zone));
+        let Some((mut zones, culprit)) = callback.write_off(now, kept_back) else { return };
+        let Some(stuck) = zones.running.take() else { return };
+        zones.wake_ups.send();
+        drop(zones.remove(stuck.zone));
         // The others on that thread could not read what was sent to them meanwhile.
-        crew.tell_stalled(stuck.budget);
-        if !self.hung.one_more() {
-            return self.close(index, &crew, &stuck);
+        zones.tell_stalled(stuck.budget);
+        if !self.stuck_threads.one_more() {
+            return self.close(index, &zones, &stuck);
         }
-        match self.start(index, crew) {
-            Ok(lane) => self.lanes.lock()[index] = lane,
-            Err((error, crew)) => {
+        match self.start(index, zones) {
+            Ok(worker) => self.workers.lock()[index] = worker,
+            Err((error, zones)) => {
                 tracing::error!(%error, "no thread for the neighbours of a stuck zone");
-                if let Some(crew) = crew {
-                    return self.close(index, &crew, &stuck);
+                if let Some(zones) = zones {
+                    return self.close(index, &zones, &stuck);
                 }
             }
         }
@@ -169,20 +170,20 @@ impl Watch {
 
     /// Too many callbacks hang: this thread is not replaced, and its zones are closed. What is stored
     /// of them stays, for the next process.
-    fn close(&self, index: usize, crew: &Crew, stuck: &Running) {
-        let hung = self.hung.count();
+    fn close(&self, index: usize, zones: &ZoneSet, stuck: &Running) {
+        let hung = self.stuck_threads.count();
         tracing::error!(
             kind = stuck.name.kind,
             name = ?stuck.name.name,
             hung,
             "too many callbacks hang: a thread of zones is closed; restart the server"
         );
-        self.lanes.lock()[index].thread = None;
-        self.doors.close(index);
+        self.workers.lock()[index].thread = None;
+        self.inboxes.close(index);
         let text = format!("Stuck: {hung} callbacks hang, and no thread is left for this zone");
-        let mut closed: Vec<(ZoneId, OwnerEpoch)> = crew.zones().collect();
+        let mut closed: Vec<(ZoneId, OwnerEpoch)> = zones.zones().collect();
         closed.push((stuck.zone, stuck.owner));
-        while let Ok(message) = crew.inbox.try_recv() {
+        while let Ok(message) = zones.inbox.try_recv() {
             if let ToThread::Open(spec, opened, _) = message {
                 closed.push((spec.id, opened.owner));
             }

@@ -17,14 +17,14 @@ use super::{Depth, ToThread};
 use crate::clock::Clock;
 use crate::connection_table::WakeUps;
 
-/// A zone and what waits for it.
-pub(super) struct Seat {
+/// One zone of the set with the inputs that wait for it.
+pub(super) struct ZoneSlot {
     pub(super) machine: Box<dyn ZoneMachine>,
     pub(super) name: Arc<ZoneName>,
     pub(super) tick: Option<Duration>,
     pub(super) budget: Duration,
     pub(super) depth: Depth,
-    /// What it always takes.
+    /// Inputs that the zone takes even while it accepts no mail: commits, results of jobs, stalls.
     direct: VecDeque<ZoneInput>,
     waiting: VecDeque<(OwnerEpoch, ToZone)>,
     /// Its entry in the list of alarms.
@@ -33,7 +33,7 @@ pub(super) struct Seat {
     is_touched: bool,
 }
 
-impl Seat {
+impl ZoneSlot {
     pub(super) fn new(
         machine: Box<dyn ZoneMachine>,
         name: Arc<ZoneName>,
@@ -76,7 +76,7 @@ impl Seat {
     }
 }
 
-/// Whose game code runs.
+/// The zone whose game code runs now.
 #[derive(Clone)]
 pub(super) struct Running {
     pub(super) zone: ZoneId,
@@ -86,32 +86,33 @@ pub(super) struct Running {
 }
 
 /// The zones of one thread.
-pub(super) struct Crew {
+pub(super) struct ZoneSet {
     pub(super) inbox: Receiver<ToThread>,
     pub(super) chance: Chance,
     pub(super) running: Option<Running>,
     pub(super) wake_ups: Arc<WakeUps>,
     /// Empty: the zone is out, because it runs.
-    seats: BTreeMap<ZoneId, Option<Box<Seat>>>,
+    slots: BTreeMap<ZoneId, Option<Box<ZoneSlot>>>,
     alarms: BTreeSet<(Time, ZoneId)>,
     /// Zones with something new to hear.
     touched: VecDeque<ZoneId>,
 }
 
-impl Crew {
+impl ZoneSet {
     pub(super) fn new(inbox: Receiver<ToThread>, chance: Chance, wake_ups: Arc<WakeUps>) -> Self {
         Self {
             inbox,
             chance,
             running: None,
             wake_ups,
-            seats: BTreeMap::new(),
+            slots: BTreeMap::new(),
             alarms: BTreeSet::new(),
             touched: VecDeque::new(),
         }
     }
 
-    /// Waits for a message or an alarm, or a while. None: nobody can send any more.
+    /// Waits for a message; while a zone has an alarm, no longer than until that and [`WAIT_MAX`]. None: all
+    /// senders are gone.
     pub(super) fn wait(&self, clock: Clock, polls: &Polls) -> Option<Option<ToThread>> {
         let planned = self.alarms.first().map(|(at, _)| clock.until(*at).min(WAIT_MAX));
         let first = match planned {
@@ -131,7 +132,7 @@ impl Crew {
     pub(super) fn put(&mut self, message: ToThread) {
         match message {
             ToThread::Mail(zone, owner, message) => {
-                self.touch(zone, |seat| seat.waiting.push_back((owner, message)));
+                self.touch(zone, |slot| slot.waiting.push_back((owner, message)));
             }
             ToThread::Committed(zone, owner, revision) => {
                 self.put_direct(zone, owner, ZoneInput::Committed(revision));
@@ -145,18 +146,18 @@ impl Crew {
     }
 
     fn put_direct(&mut self, zone: ZoneId, owner: OwnerEpoch, input: ZoneInput) {
-        self.touch(zone, |seat| {
+        self.touch(zone, |slot| {
             // Another one is for an incarnation that is gone.
-            if seat.machine.owner() == owner {
-                seat.direct.push_back(input);
+            if slot.machine.owner() == owner {
+                slot.direct.push_back(input);
             }
         });
     }
 
-    fn touch(&mut self, zone: ZoneId, put: impl FnOnce(&mut Seat)) {
-        let Some(Some(seat)) = self.seats.get_mut(&zone) else { return };
-        put(seat);
-        if !std::mem::replace(&mut seat.is_touched, true) {
+    fn touch(&mut self, zone: ZoneId, put: impl FnOnce(&mut ZoneSlot)) {
+        let Some(Some(slot)) = self.slots.get_mut(&zone) else { return };
+        put(slot);
+        if !std::mem::replace(&mut slot.is_touched, true) {
             self.touched.push_back(zone);
         }
     }
@@ -174,64 +175,64 @@ impl Crew {
     fn tell_all(&mut self, input: &ZoneInput) {
         let zones: Vec<ZoneId> = self.zones().map(|(zone, _)| zone).collect();
         for zone in zones {
-            self.touch(zone, |seat| seat.direct.push_back(input.clone()));
+            self.touch(zone, |slot| slot.direct.push_back(input.clone()));
         }
     }
 
-    /// Zones whose time has come have that to hear, too.
-    pub(super) fn ring(&mut self, now: Time) {
+    /// Marks the zones whose deadline has come as due.
+    pub(super) fn wake_due(&mut self, now: Time) {
         while let Some((at, zone)) = self.alarms.first().copied().filter(|(at, _)| *at <= now) {
             self.alarms.remove(&(at, zone));
-            self.touch(zone, |seat| {
-                seat.wake_at = None;
-                seat.is_due = true;
+            self.touch(zone, |slot| {
+                slot.wake_at = None;
+                slot.is_due = true;
             });
         }
     }
 
     /// Takes out the next zone with something to hear.
-    pub(super) fn next(&mut self) -> Option<(ZoneId, Box<Seat>)> {
+    pub(super) fn next(&mut self) -> Option<(ZoneId, Box<ZoneSlot>)> {
         loop {
             let zone = self.touched.pop_front()?;
-            if let Some(mut seat) = self.seats.get_mut(&zone).and_then(Option::take) {
-                seat.is_touched = false;
-                return Some((zone, seat));
+            if let Some(mut slot) = self.slots.get_mut(&zone).and_then(Option::take) {
+                slot.is_touched = false;
+                return Some((zone, slot));
             }
         }
     }
 
     /// Puts a zone back and plans when to wake it.
-    pub(super) fn put_back(&mut self, zone: ZoneId, mut seat: Box<Seat>) {
+    pub(super) fn put_back(&mut self, zone: ZoneId, mut slot: Box<ZoneSlot>) {
         self.running = None;
-        let deadline = seat.machine.next_deadline();
-        if seat.wake_at != deadline {
-            if let Some(at) = seat.wake_at.take() {
+        let deadline = slot.machine.next_deadline();
+        if slot.wake_at != deadline {
+            if let Some(at) = slot.wake_at.take() {
                 self.alarms.remove(&(at, zone));
             }
             if let Some(at) = deadline {
                 self.alarms.insert((at, zone));
-                seat.wake_at = Some(at);
+                slot.wake_at = Some(at);
             }
         }
-        self.seats.insert(zone, Some(seat));
+        self.slots.insert(zone, Some(slot));
     }
 
     /// Forgets a zone; it is given back if it is in.
-    pub(super) fn remove(&mut self, zone: ZoneId) -> Option<Box<Seat>> {
-        let seat = self.seats.remove(&zone)?;
-        match seat.as_ref().map(|seat| seat.wake_at) {
+    pub(super) fn remove(&mut self, zone: ZoneId) -> Option<Box<ZoneSlot>> {
+        let slot = self.slots.remove(&zone)?;
+        match slot.as_ref().map(|slot| slot.wake_at) {
             Some(None) => {}
             Some(Some(at)) => drop(self.alarms.remove(&(at, zone))),
             // It is out, and knows its alarm itself.
             None => self.alarms.retain(|(_, of)| *of != zone),
         }
-        seat
+        slot
     }
 
     /// All zones that are in.
     pub(super) fn zones(&self) -> impl Iterator<Item = (ZoneId, OwnerEpoch)> {
-        let seats = self.seats.iter();
-        seats.filter_map(|(id, seat)| seat.as_ref().map(|seat| (*id, seat.machine.owner())))
+        let slots = self.slots.iter();
+        slots.filter_map(|(id, slot)| slot.as_ref().map(|slot| (*id, slot.machine.owner())))
     }
 }
 
@@ -275,23 +276,23 @@ mod tests {
         let Some(ZoneOutput::Commit(first)) = outputs.next() else { panic!("it is kept first") };
         assert!(outputs.next().is_none(), "that it is open waits for the commit");
 
-        let (_door, inbox) = std::sync::mpsc::channel();
+        let (_sender, inbox) = std::sync::mpsc::channel();
         let wake_ups = Arc::new(WakeUps::start());
-        let mut crew = Crew::new(inbox, Chance::from_seed([2; 32]), wake_ups);
+        let mut zones = ZoneSet::new(inbox, Chance::from_seed([2; 32]), wake_ups);
         let budget = (None, Duration::from_secs(5));
         let depth = Depth::default();
-        let seat = Seat::new(Box::new(machine), Arc::new(name), budget, depth.clone());
-        crew.put_back(zone, Box::new(seat));
+        let slot = ZoneSlot::new(Box::new(machine), Arc::new(name), budget, depth.clone());
+        zones.put_back(zone, Box::new(slot));
         depth.force();
-        crew.put(ToThread::Mail(zone, OwnerEpoch(1), ToZone::End));
-        let (_, mut seat) = crew.next().expect("it has mail");
-        assert!(seat.next_input().is_none(), "it takes no mail now");
-        crew.put_back(zone, seat);
-        crew.put(ToThread::Committed(zone, OwnerEpoch(1), first.revision));
-        let (_, mut seat) = crew.next().expect("it has a commit to hear");
-        let Some(input) = seat.next_input() else { panic!("the commit passes") };
+        zones.put(ToThread::Mail(zone, OwnerEpoch(1), ToZone::End));
+        let (_, mut slot) = zones.next().expect("it has mail");
+        assert!(slot.next_input().is_none(), "it takes no mail now");
+        zones.put_back(zone, slot);
+        zones.put(ToThread::Committed(zone, OwnerEpoch(1), first.revision));
+        let (_, mut slot) = zones.next().expect("it has a commit to hear");
+        let Some(input) = slot.next_input() else { panic!("the commit passes") };
         assert!(matches!(input, ZoneInput::Committed(_)));
-        seat.machine.handle(Time::ZERO, input);
-        assert!(matches!(seat.next_input(), Some(ZoneInput::FromHub(_, ToZone::End))));
+        slot.machine.handle(Time::ZERO, input);
+        assert!(matches!(slot.next_input(), Some(ZoneInput::FromHub(_, ToZone::End))));
     }
 }
