@@ -27,7 +27,7 @@ use crate::jobs::{JobRunner, JobThreads};
 use crate::journal::Incarnation;
 use crate::kinds::Kinds;
 use crate::logbook::Cause;
-use crate::mailbox::DOOR_MAX;
+use crate::mailbox::MAILBOX_MAX;
 use crate::natives::Natives;
 use crate::queue::QueueLimits;
 use crate::server::{Parts, Server};
@@ -289,9 +289,9 @@ impl ServerBuilder {
     pub fn start(mut self) -> Result<Server, StartError> {
         self.check()?;
         let (clock, admission) = (Clock::start(), self.take_admission());
-        let (outer, outer_mail) = mpsc::channel(DOOR_MAX);
-        let (inner, inner_mail) = mpsc::channel(DOOR_MAX);
-        let (looked_at, natives) = (inner.downgrade(), Arc::new(Natives::default()));
+        let (external, external_mail) = mpsc::channel(MAILBOX_MAX);
+        let (internal, internal_mail) = mpsc::channel(MAILBOX_MAX);
+        let (looked_at, natives) = (internal.downgrade(), Arc::new(Natives::default()));
         let (store_sender, store_requests) = channel();
         let ((ready, is_ready), (failed, failure)) = (watch::channel(false), watch::channel(None));
         let (connections, gate) =
@@ -305,7 +305,7 @@ impl ServerBuilder {
             clock,
             kinds: Arc::new(self.kinds),
             connections: connections.clone(),
-            hub: inner.clone(),
+            hub: internal.clone(),
             store: store_sender.clone(),
             jobs: Arc::new(jobs),
             sight: sight.clone(),
@@ -317,8 +317,9 @@ impl ServerBuilder {
         let (directory, commits) =
             directory::start(self.directory, self.store.as_mut(), seed()?, &around, &failure)
                 .map_err(StartError)?;
-        let games = start_hosts(self.games, directory.as_ref(), &outer.downgrade(), &zone_inboxes)
-            .map_err(StartError)?;
+        let games =
+            start_hosts(self.games, directory.as_ref(), &external.downgrade(), &zone_inboxes)
+                .map_err(StartError)?;
         let listeners =
             CommitListeners::new(&around, ZoneSenders::new(zone_inboxes.clone()), commits);
         let stored = (self.store, opened);
@@ -327,7 +328,7 @@ impl ServerBuilder {
             hub,
             clock,
             connections: connections.clone(),
-            inner,
+            internal,
             gate: gate.clone(),
             store: store_sender.clone(),
             zones: ZoneSenders::new(zone_inboxes.clone()),
@@ -340,10 +341,10 @@ impl ServerBuilder {
             games,
             own: Own::default(),
         };
-        tokio::spawn(task.run(inner_mail, outer_mail));
+        tokio::spawn(task.run(internal_mail, external_mail));
         Ok(Server::new(Parts {
-            outer,
-            inner: looked_at,
+            external,
+            internal: looked_at,
             sight,
             connections,
             gate,

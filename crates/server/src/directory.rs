@@ -17,7 +17,7 @@ pub use self::door::{AskError, DirectoryDoor};
 pub use self::lines::{HostOrders, Notice, Notices};
 pub use self::local::GamesConfig;
 
-pub(crate) use self::games::GamesDoor;
+pub(crate) use self::games::GamesHandle;
 pub(crate) use self::local::{GameKinds, start_hosts};
 
 pub(crate) use self::mail::DirectoryCommits;

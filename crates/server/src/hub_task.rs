@@ -1,5 +1,5 @@
-//! The hub's task: feeds the hub one input at a time and carries out, in order, what it decides. It
-//! waits for nobody; where somebody else is too slow, that one has a bound and an answer.
+//! The hub's task: feeds the hub one input at a time and carries out its outputs in order. It never
+//! waits for a receiver: each queue it fills has a bound, and an answer for when the bound is reached.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -18,10 +18,10 @@ use tokio::time::MissedTickBehavior;
 use crate::admission::Admission;
 use crate::clock::{Clock, wall};
 use crate::connection_table::ConnectionTable;
-use crate::directory::GamesDoor;
+use crate::directory::GamesHandle;
 use crate::gate::Gate;
 use crate::identity::Identity;
-use crate::mailbox::{InnerDoor, Mail};
+use crate::mailbox::{HubMail, InternalSender};
 use crate::natives::Natives;
 use crate::sight::SharedSight;
 use crate::store_thread::{StoreRequest, StoreSender};
@@ -31,9 +31,9 @@ use crate::zones::{Depth, ToThread, ZoneSenders};
 /// Numbered frames and acknowledgements that wait for one zone; at the bound a sender is let go as
 /// `TooSlow` and comes back with a resume.
 const ZONE_MAILBOX_MAX: usize = 65_536;
-/// How often others may speak before zones are told what was said so far.
+/// How many rounds of waiting inputs are fed before the collected messages go to zones and store.
 const ROUNDS_MAX: usize = 4;
-/// Inputs after which the hub is told how many wait, by which it admits returns, and its deadlines are
+/// Inputs after which the hub learns how many wait, by which it admits returns, and its deadlines are
 /// looked at however many that is: an overload must not keep it from closing those who cause it.
 const LOOK_UP_EVERY: usize = 256;
 /// How often the wall clock is read.
@@ -44,7 +44,7 @@ const FAREWELL: Duration = LINGER.saturating_add(Duration::from_millis(500));
 /// Called with a session and the number of its disconnect callback.
 pub(crate) type Callback = Arc<dyn Fn(SessionId, u64) + Send + Sync>;
 
-/// A zone as its hub's task knows it.
+/// What the task keeps of an open zone.
 struct Room {
     depth: Depth,
 }
@@ -54,7 +54,7 @@ pub(crate) struct HubTask {
     pub(crate) hub: Hub,
     pub(crate) clock: Clock,
     pub(crate) connections: ConnectionTable,
-    pub(crate) inner: InnerDoor,
+    pub(crate) internal: InternalSender,
     pub(crate) gate: Gate,
     pub(crate) store: StoreSender,
     pub(crate) zones: ZoneSenders,
@@ -66,31 +66,31 @@ pub(crate) struct HubTask {
     pub(crate) identity: Arc<Identity>,
     pub(crate) callback: Option<Callback>,
     pub(crate) ready: watch::Sender<bool>,
-    pub(crate) games: GamesDoor,
+    pub(crate) games: GamesHandle,
     pub(crate) own: Own,
 }
 
-/// What only the task itself looks at.
+/// The part of the task's state that starts empty.
 #[derive(Default)]
 pub(crate) struct Own {
     rooms: BTreeMap<ZoneId, Room>,
     names: BTreeMap<ZoneId, ZoneName>,
     answers: BTreeMap<u64, oneshot::Sender<Answer>>,
     last_ticket: u64,
-    /// What the store has not been told yet.
+    /// Requests that have not been sent to the store's thread yet.
     store_requests: Vec<StoreRequest>,
-    /// How many inputs the hub was told to wait for it.
-    told_waiting: usize,
+    /// The number of the last `HubInput::Waiting`.
+    last_waiting: usize,
     /// Inputs that followed from carrying outputs out.
     follow: VecDeque<HubInput>,
 }
 
 impl HubTask {
-    /// Runs until it is told to stop or nobody can tell it anything any more.
+    /// Runs until a `Stop` comes or all external senders are gone.
     pub(crate) async fn run(
         mut self,
-        mut inner: mpsc::Receiver<HubInput>,
-        mut outer: mpsc::Receiver<Mail>,
+        mut internal: mpsc::Receiver<HubInput>,
+        mut external: mpsc::Receiver<HubMail>,
     ) {
         self.carry_out();
         self.send_all();
@@ -101,9 +101,9 @@ impl HubTask {
             let sleep = deadline.map_or(WALL_EVERY, |at| self.clock.until(at));
             tokio::select! {
                 biased;
-                Some(input) = inner.recv() => self.feed(input),
-                mail = outer.recv() => match mail {
-                    Some(Mail::Stop(done)) => break Some(done),
+                Some(input) = internal.recv() => self.feed(input),
+                mail = external.recv() => match mail {
+                    Some(HubMail::Stop(done)) => break Some(done),
                     Some(mail) => self.take(mail),
                     None => break None,
                 },
@@ -117,16 +117,16 @@ impl HubTask {
                 }
                 () = tokio::time::sleep(sleep) => {}
             }
-            // Whoever else can run now may have something to say as well: the more is fed in one go,
-            // the fewer threads are woken for it. Without anybody this costs a look at the sockets.
+            // Other tasks that can run now may send inputs as well: the more are fed in one go, the
+            // fewer threads are woken for them. If there are none, this costs a look at the sockets.
             let mut stopped = None;
             for _ in 0..ROUNDS_MAX {
                 tokio::task::yield_now().await;
-                if inner.is_empty() && outer.is_empty() {
-                    self.tell_waiting(0);
+                if internal.is_empty() && external.is_empty() {
+                    self.feed_waiting_count(0);
                     break;
                 }
-                stopped = self.feed_waiting(&mut inner, &mut outer);
+                stopped = self.feed_waiting(&mut internal, &mut external);
                 if stopped.is_some() {
                     break;
                 }
@@ -137,10 +137,10 @@ impl HubTask {
             self.wake_if_due();
             self.send_all();
         };
-        self.say_goodbye(inner, outer).await;
+        self.say_goodbye(internal, external).await;
         match stop {
             Some(done) => drop(done.send(())),
-            // Nobody is left who could stop the threads.
+            // The server's handle is gone, so nothing else would stop the threads.
             None => {
                 self.zones.stop();
                 let _ = self.store.send(StoreRequest::Stop);
@@ -148,23 +148,23 @@ impl HubTask {
         }
     }
 
-    /// Feeds what waits at both doors at this instant; what comes meanwhile is for the next time.
+    /// Feeds what waits in both channels at this instant; what comes meanwhile is for the next time.
     fn feed_waiting(
         &mut self,
-        inner: &mut mpsc::Receiver<HubInput>,
-        outer: &mut mpsc::Receiver<Mail>,
+        internal: &mut mpsc::Receiver<HubInput>,
+        external: &mut mpsc::Receiver<HubMail>,
     ) -> Option<oneshot::Sender<()>> {
-        let waiting = (inner.len(), outer.len());
+        let waiting = (internal.len(), external.len());
         for fed in 0..waiting.0 {
-            self.look_up(fed, inner.len() + outer.len());
-            let Ok(input) = inner.try_recv() else { break };
+            self.look_up(fed, internal.len() + external.len());
+            let Ok(input) = internal.try_recv() else { break };
             self.feed(input);
         }
         let mut stopped = None;
         for fed in 0..waiting.1 {
-            self.look_up(fed, inner.len() + outer.len());
-            match outer.try_recv() {
-                Ok(Mail::Stop(done)) => stopped = Some(done),
+            self.look_up(fed, internal.len() + external.len());
+            match external.try_recv() {
+                Ok(HubMail::Stop(done)) => stopped = Some(done),
                 Ok(mail) => self.take(mail),
                 Err(_) => break,
             }
@@ -172,21 +172,21 @@ impl HubTask {
         stopped
     }
 
-    /// Now and then, how many inputs wait is told, and deadlines that have come are looked at. What still
-    /// waits may be older than such a deadline, by at most what fits into the mailboxes.
+    /// Every [`LOOK_UP_EVERY`] inputs, feeds how many wait and wakes the hub if a deadline has come. What
+    /// still waits may be older than such a deadline, by at most what fits into the mailboxes.
     fn look_up(&mut self, fed: usize, waiting: usize) {
         if !fed.is_multiple_of(LOOK_UP_EVERY) {
             return;
         }
-        self.tell_waiting(waiting);
+        self.feed_waiting_count(waiting);
         if fed > 0 {
             self.wake_if_due();
         }
     }
 
-    /// Tells the hub how many inputs wait for it, when that is another number than it was told last.
-    fn tell_waiting(&mut self, inputs: usize) {
-        if std::mem::replace(&mut self.own.told_waiting, inputs) != inputs {
+    /// Feeds the hub how many inputs wait for it, when the number has changed.
+    fn feed_waiting_count(&mut self, inputs: usize) {
+        if std::mem::replace(&mut self.own.last_waiting, inputs) != inputs {
             self.feed(HubInput::Waiting(inputs));
         }
     }
@@ -201,8 +201,8 @@ impl HubTask {
     /// Tells every client that the server goes down, and gives the last frames time to leave.
     async fn say_goodbye(
         &mut self,
-        mut inner: mpsc::Receiver<HubInput>,
-        mut outer: mpsc::Receiver<Mail>,
+        mut internal: mpsc::Receiver<HubInput>,
+        mut external: mpsc::Receiver<HubMail>,
     ) {
         self.feed(HubInput::Shutdown);
         self.send_all();
@@ -211,8 +211,8 @@ impl HubTask {
             tokio::select! {
                 biased;
                 () = tokio::time::sleep_until(end) => return,
-                Some(input) = inner.recv() => self.feed(input),
-                Some(mail) = outer.recv() => self.take(mail),
+                Some(input) = internal.recv() => self.feed(input),
+                Some(mail) = external.recv() => self.take(mail),
                 // Connections that were refused tell the hub nothing.
                 () = tokio::time::sleep(Duration::from_millis(20)) => {}
             }
@@ -220,10 +220,10 @@ impl HubTask {
         }
     }
 
-    fn take(&mut self, mail: Mail) {
+    fn take(&mut self, mail: HubMail) {
         match mail {
-            Mail::Input(input) => self.feed(input),
-            Mail::Command(command, answer) => {
+            HubMail::Input(input) => self.feed(input),
+            HubMail::Command(command, answer) => {
                 self.own.last_ticket += 1;
                 let ticket = self.own.last_ticket;
                 self.own.answers.insert(ticket, answer);
@@ -238,9 +238,9 @@ impl HubTask {
                     self.sight.follow_flags(session.0, session.1);
                 }
             }
-            Mail::Ask(question) => question(&self.hub, &self.own.names),
+            HubMail::Ask(question) => question(&self.hub, &self.own.names),
             // A second stop: the first is being carried out.
-            Mail::Stop(done) => drop(done),
+            HubMail::Stop(done) => drop(done),
         }
     }
 
@@ -283,24 +283,24 @@ impl HubTask {
             }
             HubOutput::CheckAccount { connection, ask, payload } => {
                 let known = |name: &_| self.hub.account_named(name);
-                let proof = self.identity.check(&payload, (connection, ask), &self.inner, known);
+                let proof = self.identity.check(&payload, (connection, ask), &self.internal, known);
                 if let Some(proof) = proof {
                     self.own.follow.push_back(HubInput::Account { connection, ask, proof });
                 }
             }
             HubOutput::AskAdmission { connection, ask, player, payload } => {
                 let Some((admission, deadline)) = self.admission.clone() else { return };
-                let inner = self.inner.clone();
+                let internal = self.internal.clone();
                 let address = self.connections.peer(connection).and_then(|peer| peer.address);
                 tokio::spawn(async move {
                     let asked = admission.admit_from(player, payload, address);
                     // The hub has refused by then; this ends a rule that would wait for ever.
                     let Ok(verdict) = tokio::time::timeout(deadline, asked).await else { return };
-                    let _ = inner.send(HubInput::Admission { connection, ask, verdict }).await;
+                    let _ = internal.send(HubInput::Admission { connection, ask, verdict }).await;
                 });
             }
             HubOutput::Seat(request) => {
-                if let Some(verdict) = self.games.ask(request, &self.inner) {
+                if let Some(verdict) = self.games.ask(request, &self.internal) {
                     self.own.follow.push_back(HubInput::Seat(request, Err(verdict)));
                 }
             }
@@ -348,11 +348,11 @@ impl HubTask {
         self.send_all();
     }
 
-    /// Wakes zones and the store, each once for all it is told.
+    /// Wakes the threads of zones and the store's, each once for all its collected messages.
     fn send_all(&mut self) {
         self.zones.send();
         if !self.own.store_requests.is_empty() {
-            // An error means that the store has failed, which was told.
+            // An error means that the store has failed, which was logged and reported.
             let _ =
                 self.store.send(StoreRequest::Many(std::mem::take(&mut self.own.store_requests)));
         }
@@ -380,13 +380,13 @@ impl HubTask {
     fn sever(&mut self, session: SessionId) {
         if let Some(connection) = self.hub.session(session).and_then(|known| known.connection()) {
             let (step, what) = (Step::Sever, Offence::TooSlow);
-            let told = Event::GuardStep {
+            let severed = Event::GuardStep {
                 step,
                 connection: Some(connection),
                 session: Some(session),
                 what,
             };
-            self.sight.tell(told);
+            self.sight.tell(severed);
             self.connections.close(connection, CloseCode::TooSlow);
             let code = Some(CloseCode::TooSlow);
             self.own.follow.push_back(HubInput::Closed { connection, code });
@@ -400,14 +400,14 @@ impl HubTask {
         text: Vec<u8>,
         signature: [u8; 64],
     ) {
-        let inner = self.inner.clone();
+        let internal = self.internal.clone();
         // Some 50 µs on an I/O worker, not on the hub's own time.
         tokio::spawn(async move {
             let good = VerifyingKey::from_bytes(&public_key).is_ok_and(|key| {
                 // Strict: keys of small order would make one signature good for many texts.
                 key.verify_strict(&text, &Signature::from_bytes(&signature)).is_ok()
             });
-            let _ = inner.send(HubInput::Verified { connection, ask, good }).await;
+            let _ = internal.send(HubInput::Verified { connection, ask, good }).await;
         });
     }
 }

@@ -22,7 +22,7 @@ pub(crate) use self::passwords::Passwords;
 
 use self::jwt::Jwt;
 use self::payload::Read;
-use crate::mailbox::InnerDoor;
+use crate::mailbox::InternalSender;
 use crate::sight::SharedSight;
 
 /// How accounts are proven. Whether a login may, or must, be to an account is
@@ -72,13 +72,13 @@ impl Identity {
         Ok(Self { passwords: Arc::new(passwords), jwt, sight })
     }
 
-    /// Looks at what came with a login. The proof comes at once, or later through the door; `known`
+    /// Checks what came with a login. The proof is returned at once, or sent to the hub later; `known`
     /// finds an account by its name.
     pub(crate) fn check<'a>(
         &self,
         payload: &[u8],
         (connection, ask): (ConnectionId, AskId),
-        door: &InnerDoor,
+        hub: &InternalSender,
         known: impl FnOnce(&Name) -> Option<(AccountId, &'a Account)>,
     ) -> Option<AccountProof> {
         match payload::read(payload) {
@@ -88,11 +88,11 @@ impl Identity {
                 let known = Name::parse(&name).ok().and_then(|name| known(&name));
                 let hash = known.and_then(|(_, account)| account.password.clone());
                 let account = known.map(|(id, account)| (id, account.version));
-                let door = door.clone();
+                let hub = hub.clone();
                 let work = self.passwords.verify(password, hash, move |is_right| {
                     let proof = by_password(account.filter(|_| is_right), link, payload);
                     // An error means that the hub has ended.
-                    let _ = door.blocking_send(HubInput::Account { connection, ask, proof });
+                    let _ = hub.blocking_send(HubInput::Account { connection, ask, proof });
                 });
                 work.err()
             }
@@ -100,7 +100,7 @@ impl Identity {
                 let Some(jwt) = self.jwt.clone() else {
                     return Some(AccountProof::Unreadable("tokens are not taken here"));
                 };
-                let (door, sight) = (door.clone(), self.sight.clone());
+                let (hub, sight) = (hub.clone(), self.sight.clone());
                 tokio::spawn(async move {
                     let proof = match jwt.check(&token).await {
                         Ok(subject) => by_token(&jwt, subject, link, payload),
@@ -109,7 +109,7 @@ impl Identity {
                             AccountProof::Wrong
                         }
                     };
-                    let _ = door.send(HubInput::Account { connection, ask, proof }).await;
+                    let _ = hub.send(HubInput::Account { connection, ask, proof }).await;
                 });
                 None
             }

@@ -1,7 +1,7 @@
-//! What reaches the hub's task, and the two doors it comes through. The outer door is bounded and
-//! its callers wait: connections, and whoever embeds the server. The inner one is for zones, the
-//! store and checks, and is emptied first. The hub itself waits for nobody, so no two can wait for
-//! each other.
+//! The two channels of the hub's task. The external one is for connections and for the program that
+//! embeds the server: it is bounded, and its senders wait. The internal one is for zones, the store's
+//! thread and the checks of logins, and is emptied first. The hub's task itself never waits for a
+//! receiver, so there is no circle in which all wait.
 
 use rejoin_core::exchange::ZoneName;
 use rejoin_core::hub::{Answer, Command, Hub, HubInput};
@@ -9,24 +9,24 @@ use rejoin_core::id::ZoneId;
 use std::collections::BTreeMap;
 use tokio::sync::{mpsc, oneshot};
 
-/// Messages that wait at each door before senders do.
-pub(crate) const DOOR_MAX: usize = 8_192;
+/// Messages that wait in each channel before its senders do.
+pub(crate) const MAILBOX_MAX: usize = 8_192;
 
 /// A question about the hub, answered between two inputs.
-pub(crate) type Question = Box<dyn FnOnce(&Hub, &BTreeMap<ZoneId, ZoneName>) + Send>;
+pub(crate) type HubQuestion = Box<dyn FnOnce(&Hub, &BTreeMap<ZoneId, ZoneName>) + Send>;
 
-/// What comes from outside.
-pub(crate) enum Mail {
+/// What the external channel carries.
+pub(crate) enum HubMail {
     Input(HubInput),
     Command(Command, oneshot::Sender<Answer>),
-    Ask(Question),
-    /// Say goodbye to everybody and end; resolved when the hub has ended.
+    Ask(HubQuestion),
+    /// Close every connection and end; resolved when the hub has ended.
     Stop(oneshot::Sender<()>),
 }
 
-/// The outer door.
-pub(crate) type OuterDoor = mpsc::Sender<Mail>;
-/// The inner door, for those who only look at it.
-pub(crate) type WeakInnerDoor = mpsc::WeakSender<HubInput>;
-/// The inner door.
-pub(crate) type InnerDoor = mpsc::Sender<HubInput>;
+/// The external channel's sender.
+pub(crate) type ExternalSender = mpsc::Sender<HubMail>;
+/// The internal channel's sender for metrics, which does not keep the channel open.
+pub(crate) type WeakInternalSender = mpsc::WeakSender<HubInput>;
+/// The internal channel's sender.
+pub(crate) type InternalSender = mpsc::Sender<HubInput>;

@@ -21,7 +21,7 @@ use crate::directory::DirectoryDoor;
 use crate::frame_log::FrameLog;
 use crate::gate::Gate;
 use crate::identity::Identity;
-use crate::mailbox::{Mail, OuterDoor, WeakInnerDoor};
+use crate::mailbox::{ExternalSender, HubMail, WeakInternalSender};
 use crate::natives::{Deliveries, Natives};
 use crate::sight::SharedSight;
 use crate::store_thread::{StoreRequest, StoreSender};
@@ -32,8 +32,8 @@ const ZONES_STOP: Duration = Duration::from_secs(10);
 
 /// What a server is made of.
 pub(crate) struct Parts {
-    pub(crate) outer: OuterDoor,
-    pub(crate) inner: WeakInnerDoor,
+    pub(crate) external: ExternalSender,
+    pub(crate) internal: WeakInternalSender,
     pub(crate) sight: SharedSight,
     pub(crate) connections: ConnectionTable,
     pub(crate) gate: Gate,
@@ -51,8 +51,8 @@ pub(crate) struct Parts {
 }
 
 pub(crate) struct Shared {
-    pub(crate) outer: OuterDoor,
-    pub(crate) inner: WeakInnerDoor,
+    pub(crate) external: ExternalSender,
+    pub(crate) internal: WeakInternalSender,
     pub(crate) sight: SharedSight,
     pub(crate) connections: ConnectionTable,
     pub(crate) gate: Gate,
@@ -104,8 +104,8 @@ impl std::error::Error for ServerError {}
 impl Server {
     pub(crate) fn new(parts: Parts) -> Self {
         Self(Arc::new(Shared {
-            outer: parts.outer,
-            inner: parts.inner,
+            external: parts.external,
+            internal: parts.internal,
             sight: parts.sight,
             connections: parts.connections,
             gate: parts.gate,
@@ -339,7 +339,7 @@ impl Server {
         self.0.stopping.send_replace(true);
         self.0.agents.stop();
         let (done, stopped) = oneshot::channel();
-        if self.0.outer.send(Mail::Stop(done)).await.is_ok() {
+        if self.0.external.send(HubMail::Stop(done)).await.is_ok() {
             let _ = stopped.await;
         }
         if let Some(directory) = &self.0.directory {
@@ -372,8 +372,8 @@ impl Server {
     /// The server has stopped.
     pub async fn command(&self, command: Command) -> Result<Answer, ServerError> {
         let (sender, answer) = oneshot::channel();
-        let mail = Mail::Command(command, sender);
-        self.0.outer.send(mail).await.map_err(|_| ServerError::Stopped)?;
+        let mail = HubMail::Command(command, sender);
+        self.0.external.send(mail).await.map_err(|_| ServerError::Stopped)?;
         answer.await.map_err(|_| ServerError::Stopped)
     }
 
@@ -389,8 +389,8 @@ impl Server {
         question: impl FnOnce(&Hub, &std::collections::BTreeMap<ZoneId, ZoneName>) -> T + Send + 'static,
     ) -> Result<T, ServerError> {
         let (sender, answer) = oneshot::channel();
-        let ask = Mail::Ask(Box::new(move |hub, names| drop(sender.send(question(hub, names)))));
-        self.0.outer.send(ask).await.map_err(|_| ServerError::Stopped)?;
+        let ask = HubMail::Ask(Box::new(move |hub, names| drop(sender.send(question(hub, names)))));
+        self.0.external.send(ask).await.map_err(|_| ServerError::Stopped)?;
         answer.await.map_err(|_| ServerError::Stopped)
     }
 }

@@ -18,7 +18,7 @@ use rejoin_store::{Memory, Outcome, Store, StoreError};
 use tokio::sync::watch;
 
 use crate::directory::DirectoryCommits;
-use crate::mailbox::InnerDoor;
+use crate::mailbox::InternalSender;
 use crate::sight::SharedSight;
 use crate::zones::{Depth, Surroundings, ToThread, ZoneSenders};
 
@@ -125,7 +125,7 @@ pub(crate) fn recover(
 
 /// Where commits are reported to, and that the store is full.
 pub(crate) struct CommitListeners {
-    hub: InnerDoor,
+    hub: InternalSender,
     zones: ZoneSenders,
     directory: DirectoryCommits,
     sight: SharedSight,

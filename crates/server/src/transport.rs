@@ -23,7 +23,7 @@ use tokio::time::{sleep, timeout};
 use crate::clock::Clock;
 use crate::connection_table::ConnectionQueue;
 use crate::gate::origin_of;
-use crate::mailbox::{Mail, OuterDoor};
+use crate::mailbox::{ExternalSender, HubMail};
 use crate::metrics::Transport;
 use crate::pace::{Pace, Rates};
 use crate::queue::QueueItem;
@@ -101,10 +101,10 @@ pub(crate) async fn serve<S: Source>(
     let origin = peer.address.map(origin_of);
     let is_encrypted = peer.is_encrypted;
     let opened = HubInput::Opened { connection, serializer, origin, is_encrypted };
-    if tell(&shared.outer, opened).await {
+    if tell(&shared.external, opened).await {
         // A datagram that is not sealed may be anybody's.
         if peer.transport == Transport::Enet && !is_encrypted {
-            tell(&shared.outer, HubInput::Spoofable(connection)).await;
+            tell(&shared.external, HubInput::Spoofable(connection)).await;
         }
         let reader = Reader {
             connection,
@@ -112,7 +112,7 @@ pub(crate) async fn serve<S: Source>(
             limits: shared.limits,
             clock: shared.clock,
             rates: shared.gate.rates,
-            hub: &shared.outer,
+            hub: &shared.external,
             queue: &queue,
             sight: &shared.sight,
         };
@@ -132,16 +132,16 @@ pub(crate) async fn serve<S: Source>(
     shared.connections.remove(connection);
     shared.sight.closed(connection, &queue);
     let code = queue.is_overflowed().then_some(CloseCode::TooSlow);
-    tell(&shared.outer, HubInput::Closed { connection, code }).await;
+    tell(&shared.external, HubInput::Closed { connection, code }).await;
 }
 
 /// Hands something to the hub; false: it has ended. What must wait does so on the heap, because it
 /// rarely has to and every connection would carry the room for it.
 fn tell(
-    hub: &OuterDoor,
+    hub: &ExternalSender,
     input: HubInput,
 ) -> Either<Ready<bool>, Pin<Box<dyn Future<Output = bool> + Send + '_>>> {
-    match hub.try_send(Mail::Input(input)) {
+    match hub.try_send(HubMail::Input(input)) {
         Ok(()) => Either::Left(ready(true)),
         Err(TrySendError::Closed(_)) => Either::Left(ready(false)),
         Err(TrySendError::Full(mail)) => {
@@ -157,7 +157,7 @@ struct Reader<'a> {
     limits: Limits,
     clock: Clock,
     rates: Rates,
-    hub: &'a OuterDoor,
+    hub: &'a ExternalSender,
     queue: &'a ConnectionQueue,
     sight: &'a Sight,
 }

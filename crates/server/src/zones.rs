@@ -23,7 +23,7 @@ use crate::clock::Clock;
 use crate::connection_table::{ConnectionTable, WakeUps};
 use crate::jobs::JobThreads;
 use crate::kinds::Kinds;
-use crate::mailbox::InnerDoor;
+use crate::mailbox::InternalSender;
 use crate::natives::Natives;
 use crate::sight::SharedSight;
 use crate::store_thread::StoreSender;
@@ -206,7 +206,7 @@ pub(crate) struct Surroundings {
     pub(crate) clock: Clock,
     pub(crate) kinds: Arc<Kinds>,
     pub(crate) connections: ConnectionTable,
-    pub(crate) hub: InnerDoor,
+    pub(crate) hub: InternalSender,
     pub(crate) store: StoreSender,
     pub(crate) jobs: Arc<JobThreads>,
     pub(crate) sight: SharedSight,

@@ -34,10 +34,10 @@ pub(super) async fn metrics(
 
 fn levels(server: &Server) -> Levels {
     let shared = &server.0;
-    let inner = shared.inner.upgrade();
+    let internal = shared.internal.upgrade();
     Levels {
-        hub_outer: shared.outer.max_capacity() - shared.outer.capacity(),
-        hub_inner: inner.map_or(0, |inner| inner.max_capacity() - inner.capacity()),
+        hub_outer: shared.external.max_capacity() - shared.external.capacity(),
+        hub_inner: internal.map_or(0, |internal| internal.max_capacity() - internal.capacity()),
         is_ready: server.is_ready(),
         ..shared.sight.levels()
     }

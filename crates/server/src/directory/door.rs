@@ -12,7 +12,7 @@ use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{broadcast, mpsc, oneshot};
 
 use super::lines::{HostOrders, NOTICES_MAX, Notice, Notices, ORDERS_MAX, Subscriber};
-use super::mail::{Asker, Mail};
+use super::mail::{Asker, DirectoryMail};
 
 /// Why there is no answer to what was asked.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -49,14 +49,14 @@ impl From<Refusal> for AskError {
 /// The way to the directory.
 #[derive(Clone)]
 pub struct DirectoryDoor {
-    mail: mpsc::Sender<Mail>,
+    mail: mpsc::Sender<DirectoryMail>,
     events: broadcast::Sender<Event>,
     search_work_max: usize,
 }
 
 impl DirectoryDoor {
     pub(crate) fn new(
-        mail: mpsc::Sender<Mail>,
+        mail: mpsc::Sender<DirectoryMail>,
         events: broadcast::Sender<Event>,
         search_work_max: usize,
     ) -> Self {
@@ -82,7 +82,7 @@ impl DirectoryDoor {
     /// # Errors
     /// The rules refuse it, too much is asked at once, or the server has stopped.
     pub async fn ask(&self, command: Command) -> Result<Answer, AskError> {
-        self.answered(|asker| Mail::Ask(command, asker)).await
+        self.answered(|asker| DirectoryMail::Ask(command, asker)).await
     }
 
     /// Asks at once, and gives back where the answer comes. What is asked so keeps its order.
@@ -91,7 +91,7 @@ impl DirectoryDoor {
         command: Command,
     ) -> Result<oneshot::Receiver<Result<Answer, Refusal>>, AskError> {
         let (asker, answer) = oneshot::channel();
-        self.put(Mail::Ask(command, asker))?;
+        self.put(DirectoryMail::Ask(command, asker))?;
         Ok(answer)
     }
 
@@ -133,8 +133,8 @@ impl DirectoryDoor {
     /// The server has stopped.
     pub async fn orders(&self, host: HostId, lease: OwnerEpoch) -> Result<HostOrders, AskError> {
         let (sender, orders) = mpsc::channel(ORDERS_MAX);
-        self.send(Mail::HostHears(host, lease, sender)).await?;
-        let hold = self.when_dropped(Mail::HostDeaf(host, lease));
+        self.send(DirectoryMail::HostHears(host, lease, sender)).await?;
+        let hold = self.when_dropped(DirectoryMail::HostDeaf(host, lease));
         Ok(HostOrders { host, lease, orders, _hold: hold })
     }
 
@@ -149,7 +149,7 @@ impl DirectoryDoor {
         lease: OwnerEpoch,
         word: HostWord,
     ) -> Result<(), AskError> {
-        self.send(Mail::HostSaid(host, lease, word)).await
+        self.send(DirectoryMail::HostSaid(host, lease, word)).await
     }
 
     /// The connection of a host's process is gone. Dropping its [`HostOrders`] says the same.
@@ -157,7 +157,7 @@ impl DirectoryDoor {
     /// # Errors
     /// The server has stopped.
     pub async fn host_left(&self, host: HostId, lease: OwnerEpoch) -> Result<(), AskError> {
-        self.send(Mail::HostLeft(host, lease)).await
+        self.send(DirectoryMail::HostLeft(host, lease)).await
     }
 
     /// A host asks: may the holder of this seat come in? Any error means no.
@@ -172,7 +172,7 @@ impl DirectoryDoor {
         player: Option<String>,
     ) -> Result<Answer, AskError> {
         let word = HostWord::Accept { ticket: 0, game, seat, player };
-        self.answered(|asker| Mail::HostAsked(host, lease, word, asker)).await
+        self.answered(|asker| DirectoryMail::HostAsked(host, lease, word, asker)).await
     }
 
     /// The same from a process that counts its entries: asked again for the same one, the answer is the
@@ -189,7 +189,7 @@ impl DirectoryDoor {
         entry: Entry,
     ) -> Result<Answer, AskError> {
         let word = HostWord::Admit { ticket: 0, game, seat, player, entry };
-        self.answered(|asker| Mail::HostAsked(host, lease, word, asker)).await
+        self.answered(|asker| DirectoryMail::HostAsked(host, lease, word, asker)).await
     }
 
     /// A host says: the holder of this seat is gone.
@@ -203,7 +203,7 @@ impl DirectoryDoor {
         seat: SeatId,
     ) -> Result<Answer, AskError> {
         let word = HostWord::Remove { ticket: 0, game, seat };
-        self.answered(|asker| Mail::HostAsked(host, lease, word, asker)).await
+        self.answered(|asker| DirectoryMail::HostAsked(host, lease, word, asker)).await
     }
 
     /// All Games that match now, and every change from now on, as fast as they are taken.
@@ -260,7 +260,8 @@ impl DirectoryDoor {
         let most = usize::try_from(NOTICES_MAX).unwrap_or(usize::MAX).saturating_add(1);
         let (sender, notices) = mpsc::channel(most);
         let subscriber = line(sender);
-        let answer = self.answered(|asker| Mail::Subscribe(command, subscriber, asker)).await?;
+        let answer =
+            self.answered(|asker| DirectoryMail::Subscribe(command, subscriber, asker)).await?;
         // Nothing else is answered to this.
         let Answer::Subscribed(subscription) = answer else { return Err(AskError::Stopped) };
         Ok(Notices { subscription, notices, mail: self.mail.clone(), taken: 0 })
@@ -275,13 +276,13 @@ impl DirectoryDoor {
     /// Ends the directory's task: what is under way is answered, new questions are not.
     pub(crate) async fn stop(&self) {
         let (done, stopped) = oneshot::channel();
-        if self.mail.send(Mail::Stop(done)).await.is_ok() {
+        if self.mail.send(DirectoryMail::Stop(done)).await.is_ok() {
             let _ = stopped.await;
         }
     }
 
     /// Sends this when what is returned is dropped; a drop itself cannot wait for room.
-    fn when_dropped(&self, last: Mail) -> oneshot::Sender<()> {
+    fn when_dropped(&self, last: DirectoryMail) -> oneshot::Sender<()> {
         let (hold, dropped) = oneshot::channel();
         let mail = self.mail.clone();
         tokio::spawn(async move {
@@ -292,18 +293,21 @@ impl DirectoryDoor {
         hold
     }
 
-    async fn send(&self, mail: Mail) -> Result<(), AskError> {
+    async fn send(&self, mail: DirectoryMail) -> Result<(), AskError> {
         self.mail.send(mail).await.map_err(|_| AskError::Stopped)
     }
 
-    fn put(&self, mail: Mail) -> Result<(), AskError> {
+    fn put(&self, mail: DirectoryMail) -> Result<(), AskError> {
         self.mail.try_send(mail).map_err(|error| match error {
             TrySendError::Full(_) => AskError::Busy,
             TrySendError::Closed(_) => AskError::Stopped,
         })
     }
 
-    async fn answered(&self, mail: impl FnOnce(Asker) -> Mail) -> Result<Answer, AskError> {
+    async fn answered(
+        &self,
+        mail: impl FnOnce(Asker) -> DirectoryMail,
+    ) -> Result<Answer, AskError> {
         let (asker, answer) = oneshot::channel();
         self.put(mail(asker))?;
         Ok(answer.await.map_err(|_| AskError::Stopped)??)

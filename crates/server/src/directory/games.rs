@@ -10,21 +10,22 @@ use rejoin_directory::{LocalInput, seating};
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::door::DirectoryDoor;
-use crate::mailbox::InnerDoor;
+use crate::mailbox::InternalSender;
 
-/// The hub's way to the directory and to the server's own hosts.
+/// What the hub's task asks the directory and the server's own hosts with.
 #[derive(Default)]
-pub(crate) struct GamesDoor {
+pub(crate) struct GamesHandle {
     pub(crate) directory: Option<DirectoryDoor>,
-    /// By kind of zone. Unbounded, because the hub waits for nobody; there are a few words for each
-    /// zone, and zones are bounded.
+    /// By kind of zone. Unbounded, because the hub's task never waits for a receiver; there are a few
+    /// messages for each zone, and zones are bounded.
     pub(crate) hosts: BTreeMap<String, UnboundedSender<LocalInput>>,
 }
 
-impl GamesDoor {
-    /// Asks about a seat; the answer goes to the hub. Given back is why nobody can be asked.
-    pub(crate) fn ask(&self, request: SeatRequest, hub: &InnerDoor) -> Option<SeatRefusal> {
-        // Without a directory nobody has a seat.
+impl GamesHandle {
+    /// Asks the directory about a seat; the answer goes to the hub. Returns a refusal if there is no
+    /// directory or it takes no questions now.
+    pub(crate) fn ask(&self, request: SeatRequest, hub: &InternalSender) -> Option<SeatRefusal> {
+        // Without a directory there are no seats.
         let Some(directory) = &self.directory else { return Some(SeatRefusal::Unknown) };
         let Ok(answer) = directory.begin(seating::command(&request)) else {
             return Some(SeatRefusal::Unavailable);

@@ -7,7 +7,7 @@ use rejoin_directory::queue::PlacementNews;
 use rejoin_directory::search::{CutCause, News};
 use tokio::sync::{mpsc, oneshot};
 
-use super::mail::Mail;
+use super::mail::DirectoryMail;
 
 /// Orders that wait for one host's process. A host runs at most 1,000 Games, and a few orders for
 /// each may wait; one that lets more wait is let go and has to register again.
@@ -62,7 +62,7 @@ pub enum Notice<N = News> {
 pub struct Notices<N = News> {
     pub(super) subscription: u64,
     pub(super) notices: mpsc::Receiver<Notice<N>>,
-    pub(super) mail: mpsc::Sender<Mail>,
+    pub(super) mail: mpsc::Sender<DirectoryMail>,
     /// Changes that were taken and not given back as credit.
     pub(super) taken: u64,
 }
@@ -74,7 +74,8 @@ impl<N> Notices<N> {
         if matches!(notice, Notice::News(_)) {
             self.taken += 1;
             if self.taken >= NOTICES_MAX / 2 {
-                let credit = Mail::Credit(self.subscription, std::mem::take(&mut self.taken));
+                let credit =
+                    DirectoryMail::Credit(self.subscription, std::mem::take(&mut self.taken));
                 // An error means that the directory has ended.
                 let _ = self.mail.send(credit).await;
             }

@@ -17,10 +17,10 @@ use tokio::sync::mpsc::{UnboundedReceiver, WeakSender, unbounded_channel};
 use tokio::sync::oneshot;
 
 use super::door::{AskError, DirectoryDoor};
-use super::games::GamesDoor;
+use super::games::GamesHandle;
 use super::hooks::{Asked, MachineThread};
 use super::lines::HostOrders;
-use crate::mailbox::Mail;
+use crate::mailbox::HubMail;
 use crate::zones::ZoneInboxes;
 
 /// How long to wait before a registration that was refused is tried again.
@@ -65,18 +65,18 @@ pub(crate) struct GameKinds {
 pub(crate) fn start_hosts(
     games: GameKinds,
     directory: Option<&DirectoryDoor>,
-    hub: &WeakSender<Mail>,
+    hub: &WeakSender<HubMail>,
     zones: &ZoneInboxes,
-) -> Result<GamesDoor, String> {
+) -> Result<GamesHandle, String> {
     let GameKinds { kinds, mut hooks, members_max } = games;
     if let Some(kind) = hooks.keys().find(|kind| !kinds.contains_key(*kind)) {
         return Err(format!("there are hooks for Games of the kind {kind:?}, which runs none"));
     }
-    let mut door = GamesDoor { directory: directory.cloned(), hosts: BTreeMap::new() };
-    let Some(directory) = directory else { return Ok(door) };
+    let mut games = GamesHandle { directory: directory.cloned(), hosts: BTreeMap::new() };
+    let Some(directory) = directory else { return Ok(games) };
     for (kind, config) in kinds {
         let (news, heard) = unbounded_channel();
-        door.hosts.insert(kind.clone(), news);
+        games.hosts.insert(kind.clone(), news);
         let hooks = hooks.remove(&kind).unwrap_or_else(|| Box::new(Agreeable));
         let members_max = members_max.get(&kind).copied().unwrap_or(usize::MAX);
         let capacity_max = u32::try_from(members_max).unwrap_or(u32::MAX).min(CAPACITY_MAX);
@@ -86,7 +86,7 @@ pub(crate) fn start_hosts(
         let task = Task { kind, config, capacity_max, directory, hub, zones, machine };
         tokio::spawn(task.run(heard));
     }
-    Ok(door)
+    Ok(games)
 }
 
 struct Task {
@@ -96,7 +96,7 @@ struct Task {
     capacity_max: u32,
     directory: DirectoryDoor,
     /// Weak: a host does not keep its server alive.
-    hub: WeakSender<Mail>,
+    hub: WeakSender<HubMail>,
     zones: ZoneInboxes,
     machine: MachineThread,
 }
@@ -249,7 +249,7 @@ impl Task {
 
     async fn command(&self, command: HubCommand) -> Result<HubAnswer, Stopped> {
         let (sender, answer) = oneshot::channel();
-        self.send(Mail::Command(command, sender)).await?;
+        self.send(HubMail::Command(command, sender)).await?;
         answer.await.map_err(|_| Stopped)
     }
 
@@ -258,12 +258,12 @@ impl Task {
         question: impl FnOnce(&Hub) -> T + Send + 'static,
     ) -> Result<T, Stopped> {
         let (sender, answer) = oneshot::channel();
-        let ask = Mail::Ask(Box::new(move |hub, _| drop(sender.send(question(hub)))));
+        let ask = HubMail::Ask(Box::new(move |hub, _| drop(sender.send(question(hub)))));
         self.send(ask).await?;
         answer.await.map_err(|_| Stopped)
     }
 
-    async fn send(&self, mail: Mail) -> Result<(), Stopped> {
+    async fn send(&self, mail: HubMail) -> Result<(), Stopped> {
         let hub = self.hub.upgrade().ok_or(Stopped)?;
         hub.send(mail).await.map_err(|_| Stopped)
     }

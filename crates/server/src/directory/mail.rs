@@ -19,7 +19,7 @@ pub(crate) const FROM_STORE_MAX: usize = 1_024;
 pub(crate) type Asker = oneshot::Sender<Result<Answer, Refusal>>;
 
 /// A question, a message of a host or a change of a subscription.
-pub(crate) enum Mail {
+pub(crate) enum DirectoryMail {
     Ask(Command, Asker),
     /// A host's question about a seat; its ticket is given by the task.
     HostAsked(HostId, OwnerEpoch, HostWord, Asker),

@@ -14,7 +14,7 @@ use tokio::sync::{broadcast, mpsc, oneshot, watch};
 use tokio::time::MissedTickBehavior;
 
 use super::lines::{NOTICES_MAX, Subscriber};
-use super::mail::{Asker, FromStore, Mail};
+use super::mail::{Asker, DirectoryMail, FromStore};
 use crate::clock::{Clock, wall};
 use crate::sight::SharedSight;
 use crate::store_thread::{StoreRequest, StoreSender};
@@ -77,7 +77,7 @@ impl DirectoryTask {
     pub(crate) async fn run(
         mut self,
         mut store: mpsc::Receiver<FromStore>,
-        mut mail: mpsc::Receiver<Mail>,
+        mut mail: mpsc::Receiver<DirectoryMail>,
         mut failure: watch::Receiver<Option<String>>,
     ) {
         self.carry_out();
@@ -94,7 +94,7 @@ impl DirectoryTask {
                 Some(message) = store.recv() => self.on_store_message(message),
                 () = failed(&mut failure) => return,
                 some = mail.recv() => match some {
-                    Some(Mail::Stop(done)) => return self.say_goodbye(store, mail, done).await,
+                    Some(DirectoryMail::Stop(done)) => return self.say_goodbye(store, mail, done).await,
                     Some(some) => self.take(some),
                     None => return,
                 },
@@ -128,14 +128,14 @@ impl DirectoryTask {
     fn feed_waiting(
         &mut self,
         store: &mut mpsc::Receiver<FromStore>,
-        mail: &mut mpsc::Receiver<Mail>,
+        mail: &mut mpsc::Receiver<DirectoryMail>,
     ) -> Option<oneshot::Sender<()>> {
         while let Ok(message) = store.try_recv() {
             self.on_store_message(message);
         }
         for _ in 0..mail.len() {
             match mail.try_recv() {
-                Ok(Mail::Stop(done)) => return Some(done),
+                Ok(DirectoryMail::Stop(done)) => return Some(done),
                 Ok(some) => self.take(some),
                 Err(_) => break,
             }
@@ -147,7 +147,7 @@ impl DirectoryTask {
     async fn say_goodbye(
         mut self,
         mut store: mpsc::Receiver<FromStore>,
-        mail: mpsc::Receiver<Mail>,
+        mail: mpsc::Receiver<DirectoryMail>,
         done: oneshot::Sender<()>,
     ) {
         drop(mail);
@@ -192,10 +192,10 @@ impl DirectoryTask {
         }
     }
 
-    fn take(&mut self, mail: Mail) {
+    fn take(&mut self, mail: DirectoryMail) {
         match mail {
-            Mail::Ask(command, asker) => self.ask(command, asker),
-            Mail::HostAsked(host, lease, word, asker) => {
+            DirectoryMail::Ask(command, asker) => self.ask(command, asker),
+            DirectoryMail::HostAsked(host, lease, word, asker) => {
                 let Some(ticket) = self.ticket(asker) else { return };
                 self.feed(DirectoryInput::HostSaid {
                     host,
@@ -203,39 +203,39 @@ impl DirectoryTask {
                     word: with_ticket(word, ticket),
                 });
             }
-            Mail::HostSaid(host, lease, word) => {
+            DirectoryMail::HostSaid(host, lease, word) => {
                 // Ticket 0 has no asker: a question that came this way gets no answer.
                 self.feed(DirectoryInput::HostSaid { host, lease, word: with_ticket(word, 0) });
             }
-            Mail::HostHears(host, lease, orders) => {
+            DirectoryMail::HostHears(host, lease, orders) => {
                 let is_stale = self.hosts.get(&host).is_some_and(|(known, _)| *known > lease);
                 if !is_stale {
                     self.hosts.insert(host, (lease, orders));
                 }
             }
-            Mail::HostDeaf(host, lease) => {
+            DirectoryMail::HostDeaf(host, lease) => {
                 let line = self.hosts.get(&host);
                 if line.is_some_and(|(known, orders)| *known == lease && orders.is_closed()) {
                     self.hosts.remove(&host);
                     self.feed(DirectoryInput::HostLeft { host, lease });
                 }
             }
-            Mail::HostLeft(host, lease) => {
+            DirectoryMail::HostLeft(host, lease) => {
                 if self.hosts.get(&host).is_some_and(|(known, _)| *known == lease) {
                     self.hosts.remove(&host);
                 }
                 self.feed(DirectoryInput::HostLeft { host, lease });
             }
-            Mail::Subscribe(command, notices, asker) => {
+            DirectoryMail::Subscribe(command, notices, asker) => {
                 let Some(ticket) = self.ticket(asker) else { return };
                 self.openings.insert(ticket, notices);
                 self.feed(DirectoryInput::Command { ticket, command });
             }
-            Mail::Credit(subscription, count) => {
+            DirectoryMail::Credit(subscription, count) => {
                 self.feed(DirectoryInput::Credit { subscription, count });
             }
             // A second stop: the first is being carried out.
-            Mail::Stop(done) => drop(done),
+            DirectoryMail::Stop(done) => drop(done),
         }
     }
 
