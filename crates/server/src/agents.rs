@@ -15,7 +15,7 @@ use rejoin_wire::v1::RefusalCode;
 use tokio::runtime::{Builder, Handle, Runtime};
 
 use crate::clock::Clock;
-use crate::natives::Deliveries;
+use crate::local_sessions::Deliveries;
 use crate::server::{Server, ServerError, Shared};
 
 /// Threads on which agents play.

@@ -43,7 +43,7 @@ use tokio::sync::broadcast::{self, error::TryRecvError};
 
 use crate::builder::{ServerBuilder, StartError};
 use crate::listener::WebConfig;
-use crate::natives::Deliveries;
+use crate::local_sessions::Deliveries;
 use crate::places::Reach;
 use crate::server::ServerError;
 

@@ -16,19 +16,19 @@ use rejoin_store::{Memory, Store};
 use rejoin_wire::Limits;
 use tokio::sync::{mpsc, watch};
 
+use crate::accept_guard::AcceptGuard;
 use crate::admission::{Admission, LogGate};
 use crate::clock::{Clock, wall};
 use crate::connection_table::ConnectionTable;
 use crate::directory::{self, GameKinds, GamesConfig, start_hosts};
-use crate::gate::Gate;
 use crate::hub_task::{Callback, HubTask, Own};
 use crate::identity::{Identity, IdentityConfig};
 use crate::jobs::{JobRunner, JobThreads};
 use crate::journal::Incarnation;
 use crate::kinds::Kinds;
+use crate::local_sessions::LocalSessions;
 use crate::logbook::Cause;
 use crate::mailbox::MAILBOX_MAX;
-use crate::natives::Natives;
 use crate::queue::QueueLimits;
 use crate::server::{Parts, Server};
 use crate::sight::{SharedSight, Sight, SightConfig};
@@ -291,11 +291,12 @@ impl ServerBuilder {
         let (clock, admission) = (Clock::start(), self.take_admission());
         let (external, external_mail) = mpsc::channel(MAILBOX_MAX);
         let (internal, internal_mail) = mpsc::channel(MAILBOX_MAX);
-        let (looked_at, natives) = (internal.downgrade(), Arc::new(Natives::default()));
+        let (looked_at, local_sessions) =
+            (internal.downgrade(), Arc::new(LocalSessions::default()));
         let (store_sender, store_requests) = channel();
         let ((ready, is_ready), (failed, failure)) = (watch::channel(false), watch::channel(None));
-        let (connections, gate) =
-            (ConnectionTable::new(self.queue), Gate::new(&self.config, clock));
+        let (connections, accept_guard) =
+            (ConnectionTable::new(self.queue), AcceptGuard::new(&self.config, clock));
         let sight = self.look_on(clock, &connections, &seed()?);
         begin_admission(admission.as_ref(), sight.clone());
         let identity = Identity::start(&self.identity, sight.clone()).map(Arc::new);
@@ -309,7 +310,7 @@ impl ServerBuilder {
             store: store_sender.clone(),
             jobs: Arc::new(jobs),
             sight: sight.clone(),
-            natives: natives.clone(),
+            local_sessions: local_sessions.clone(),
         };
         let (zone_inboxes, workers) =
             start_zones((self.zone_threads, self.stuck_threads_max), &around)?;
@@ -329,11 +330,11 @@ impl ServerBuilder {
             clock,
             connections: connections.clone(),
             internal,
-            gate: gate.clone(),
+            accept_guard: accept_guard.clone(),
             store: store_sender.clone(),
             zones: ZoneSenders::new(zone_inboxes.clone()),
             sight: sight.clone(),
-            natives: natives.clone(),
+            local_sessions: local_sessions.clone(),
             admission,
             identity: identity.clone(),
             callback: self.callback,
@@ -347,8 +348,8 @@ impl ServerBuilder {
             internal: looked_at,
             sight,
             connections,
-            gate,
-            natives,
+            accept_guard,
+            local_sessions,
             is_ready,
             failure,
             clock,

@@ -15,14 +15,14 @@ use rejoin_wire::v1::CloseCode;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::MissedTickBehavior;
 
+use crate::accept_guard::AcceptGuard;
 use crate::admission::Admission;
 use crate::clock::{Clock, wall};
 use crate::connection_table::ConnectionTable;
 use crate::directory::GamesHandle;
-use crate::gate::Gate;
 use crate::identity::Identity;
+use crate::local_sessions::LocalSessions;
 use crate::mailbox::{HubMail, InternalSender};
-use crate::natives::Natives;
 use crate::sight::SharedSight;
 use crate::store_thread::{StoreRequest, StoreSender};
 use crate::transport::LINGER;
@@ -55,11 +55,11 @@ pub(crate) struct HubTask {
     pub(crate) clock: Clock,
     pub(crate) connections: ConnectionTable,
     pub(crate) internal: InternalSender,
-    pub(crate) gate: Gate,
+    pub(crate) accept_guard: AcceptGuard,
     pub(crate) store: StoreSender,
     pub(crate) zones: ZoneSenders,
     pub(crate) sight: SharedSight,
-    pub(crate) natives: Arc<Natives>,
+    pub(crate) local_sessions: Arc<LocalSessions>,
     /// The game's rule, and how long it may think.
     pub(crate) admission: Option<(Arc<dyn Admission>, Duration)>,
     /// Looks at passwords and tokens.
@@ -276,7 +276,7 @@ impl HubTask {
             HubOutput::Compress { connection, bytes_min } => {
                 self.connections.compress(connection, bytes_min);
             }
-            HubOutput::Bar { origin, wait } => self.gate.bar(origin, wait),
+            HubOutput::Bar { origin, wait } => self.accept_guard.bar(origin, wait),
             HubOutput::Warn(warning) => warn(warning),
             HubOutput::Verify { connection, ask, public_key, text, signature } => {
                 self.verify((connection, ask), public_key, text, signature);
@@ -310,7 +310,7 @@ impl HubTask {
                     tokio::task::spawn_blocking(move || run(session, callback));
                 }
             }
-            HubOutput::Native { session, delivery } => self.natives.tell(session, delivery),
+            HubOutput::Native { session, delivery } => self.local_sessions.tell(session, delivery),
             HubOutput::ToZone(zone, owner, message) => self.tell_zone(zone, owner, message),
             HubOutput::OpenZone(spec) => self.open_zone(spec),
             HubOutput::DropZone(zone) => {
@@ -334,7 +334,7 @@ impl HubTask {
 
     fn tell(&mut self, event: Event) {
         if let Event::PlayerLeft { session, .. } = &event {
-            self.natives.forget(*session);
+            self.local_sessions.forget(*session);
         }
         self.sight.tell(event);
     }

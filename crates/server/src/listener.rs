@@ -23,8 +23,8 @@ use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
 
+use crate::accept_guard::{AcceptPermit, retry_after_s};
 use crate::api::{self, ApiConfig};
-use crate::gate::{Place, retry_after_s};
 use crate::logbook::Cause;
 use crate::metrics::Transport;
 use crate::pages::{self, Page};
@@ -89,9 +89,9 @@ const REFUSED_DELAY: Duration = Duration::from_millis(500);
 /// How long accepting rests when the system has no more handles.
 const ACCEPT_REST: Duration = Duration::from_millis(50);
 
-/// The other end of a request's socket; a proxy, perhaps, which has no place of its own.
+/// The other end of a request's socket, with its permit; a proxy has none of its own.
 #[derive(Clone)]
-pub(crate) struct SocketPeer(pub(crate) IpAddr, Option<Arc<Place>>);
+pub(crate) struct SocketPeer(pub(crate) IpAddr, Option<Arc<AcceptPermit>>);
 
 /// How sockets are met before their first request.
 pub(crate) struct Entrance {
@@ -104,7 +104,7 @@ pub(crate) struct Entrance {
 }
 
 #[derive(Clone)]
-struct Door {
+struct WebState {
     server: Server,
     web: Arc<WebConfig>,
 }
@@ -125,16 +125,16 @@ impl Server {
             Some(api) => api::routes(api, &web, self.clone()),
             None => Router::new(),
         };
-        let door = Door { server: self.clone(), web };
+        let state = WebState { server: self.clone(), web };
         let routes = Router::new()
             .route("/play", get(play))
             .route("/", get(page))
             .merge(health(self.clone()))
             .merge(pages)
-            .with_state(door.clone())
+            .with_state(state.clone())
             .merge(api)
             // In front of everything, unknown paths included.
-            .layer(middleware::from_fn_with_state(door, ration));
+            .layer(middleware::from_fn_with_state(state, ration));
         self.accept_at(listener, routes, entrance).await;
     }
 
@@ -165,7 +165,7 @@ impl Server {
         loop {
             let Ok(place) = places.clone().acquire_owned().await else { return };
             let accepted = tokio::select! {
-                () = told_to_stop(&mut stopping) => return,
+                () = until_stopping(&mut stopping) => return,
                 accepted = listener.accept() => accepted,
             };
             match accepted {
@@ -196,17 +196,17 @@ impl Server {
         }
     }
 
-    /// A place for whoever is at the other end; none for a proxy, whose clients are asked about once
-    /// they are known.
+    /// A permit for the address at the other end; none for a proxy, whose clients need one each once
+    /// their addresses are known.
     fn admit(
         &self,
         entrance: &Entrance,
         address: IpAddr,
-    ) -> Result<Option<Arc<Place>>, DoorRefusal> {
+    ) -> Result<Option<Arc<AcceptPermit>>, DoorRefusal> {
         if !entrance.is_guarded || entrance.proxies.iter().any(|block| block.contains(address)) {
             return Ok(None);
         }
-        self.0.gate.admit(address).map(|place| Some(Arc::new(place)))
+        self.0.accept_guard.admit(address).map(|permit| Some(Arc::new(permit)))
     }
 }
 
@@ -266,7 +266,7 @@ async fn meet(
 }
 
 /// Resolves when the server stops.
-pub(crate) async fn told_to_stop(stopping: &mut watch::Receiver<bool>) {
+pub(crate) async fn until_stopping(stopping: &mut watch::Receiver<bool>) {
     // An error means that the server is gone altogether.
     let _ = stopping.wait_for(|stopping| *stopping).await;
 }
@@ -290,7 +290,7 @@ async fn answer(
     tokio::pin!(connection);
     tokio::select! {
         outcome = &mut connection => outcome,
-        () = told_to_stop(&mut stopping) => {
+        () = until_stopping(&mut stopping) => {
             connection.as_mut().graceful_shutdown();
             connection.await
         }
@@ -323,15 +323,15 @@ pub(crate) fn health<S: Clone + Send + Sync + 'static>(server: Server) -> Router
 
 /// Charges a request to its address. Behind a trusted proxy that is the client's.
 async fn ration(
-    State(door): State<Door>,
+    State(state): State<WebState>,
     Extension(SocketPeer(socket, _)): Extension<SocketPeer>,
     request: axum::extract::Request,
     next: middleware::Next,
 ) -> Response {
-    let WebConfig { trusted_proxies, forwarded_header, .. } = &*door.web;
+    let WebConfig { trusted_proxies, forwarded_header, .. } = &*state.web;
     let address = client_of(socket, request.headers(), trusted_proxies, *forwarded_header);
-    if let Err(refusal) = door.server.0.gate.request(address) {
-        door.server.0.sight.refused(address, &refusal);
+    if let Err(refusal) = state.server.0.accept_guard.request(address) {
+        state.server.0.sight.refused(address, &refusal);
         // A client that asks again as soon as it is answered would keep a core busy with refusals.
         tokio::time::sleep(REFUSED_DELAY).await;
         return wait_and_retry(refusal.what, refusal.wait);
@@ -339,13 +339,13 @@ async fn ration(
     let response = next.run(request).await;
     // Streams have no length; how many there are is bounded.
     if let Some(bytes) = response.body().size_hint().exact() {
-        door.server.0.gate.answered(address, bytes);
+        state.server.0.accept_guard.answered(address, bytes);
     }
     response
 }
 
-async fn page(State(door): State<Door>) -> Response {
-    match &door.web.page {
+async fn page(State(state): State<WebState>) -> Response {
+    match &state.web.page {
         Some(page) => {
             let html = HeaderValue::from_static("text/html; charset=utf-8");
             let policy = HeaderValue::from_static("default-src 'none'; style-src 'unsafe-inline'");
@@ -357,17 +357,17 @@ async fn page(State(door): State<Door>) -> Response {
 }
 
 async fn play(
-    State(door): State<Door>,
-    Extension(SocketPeer(socket, place)): Extension<SocketPeer>,
+    State(state): State<WebState>,
+    Extension(SocketPeer(socket, permit)): Extension<SocketPeer>,
     headers: HeaderMap,
     upgrade: Result<WebSocketUpgrade, axum::extract::ws::rejection::WebSocketUpgradeRejection>,
 ) -> Response {
-    if let Err(origin) = welcome(&headers, &door.web.origins) {
-        let WebConfig { trusted_proxies, forwarded_header, .. } = &*door.web;
+    if let Err(origin) = welcome(&headers, &state.web.origins) {
+        let WebConfig { trusted_proxies, forwarded_header, .. } = &*state.web;
         let address = client_of(socket, &headers, trusted_proxies, *forwarded_header);
-        return foreign(&door.server.0.sight, address, &origin);
+        return foreign(&state.server.0.sight, address, &origin);
     }
-    if door.server.connection_count() >= door.web.sockets_max {
+    if state.server.connection_count() >= state.web.sockets_max {
         return wait_and_retry(Offence::Crowd, FULL_WAIT);
     }
     let mut upgrade = match upgrade {
@@ -378,23 +378,24 @@ async fn play(
         let text = "no subprotocol that is spoken here: rejoin.v1.proto or rejoin.v1.json\n";
         return (StatusCode::BAD_REQUEST, text).into_response();
     };
-    let WebConfig { trusted_proxies, forwarded_header, .. } = &*door.web;
+    let WebConfig { trusted_proxies, forwarded_header, .. } = &*state.web;
     let address = client_of(socket, &headers, trusted_proxies, *forwarded_header);
-    let place = match place.map_or_else(|| door.server.0.gate.admit(address).map(Arc::new), Ok) {
-        Ok(place) => place,
-        Err(refusal) => {
-            door.server.0.sight.refused(address, &refusal);
-            return wait_and_retry(refusal.what, refusal.wait);
-        }
-    };
-    let is_encrypted = door.web.tls.is_some();
+    let permit =
+        match permit.map_or_else(|| state.server.0.accept_guard.admit(address).map(Arc::new), Ok) {
+            Ok(permit) => permit,
+            Err(refusal) => {
+                state.server.0.sight.refused(address, &refusal);
+                return wait_and_retry(refusal.what, refusal.wait);
+            }
+        };
+    let is_encrypted = state.web.tls.is_some();
     let peer = Peer { transport: Transport::WebSocket, address: Some(address), is_encrypted };
-    let limits = door.server.0.limits;
+    let limits = state.server.0.limits;
     let (heard, said) = (limits.client_frame_bytes(encoding), limits.server_frame_bytes(encoding));
     let upgrade = websocket::bounded(upgrade, heard, said);
     upgrade.on_upgrade(move |socket| {
         // No block around it: every connection would carry the future twice.
-        websocket::serve(socket, encoding, peer, door.server).map(move |()| drop(place))
+        websocket::serve(socket, encoding, peer, state.server).map(move |()| drop(permit))
     })
 }
 

@@ -14,15 +14,15 @@ use rejoin_core::session::Flags;
 use rejoin_wire::Limits;
 use tokio::sync::{broadcast, oneshot, watch};
 
+use crate::accept_guard::AcceptGuard;
 use crate::agents::AgentThreads;
 use crate::clock::Clock;
 use crate::connection_table::ConnectionTable;
 use crate::directory::DirectoryDoor;
 use crate::frame_log::FrameLog;
-use crate::gate::Gate;
 use crate::identity::Identity;
+use crate::local_sessions::{Deliveries, LocalSessions};
 use crate::mailbox::{ExternalSender, HubMail, WeakInternalSender};
-use crate::natives::{Deliveries, Natives};
 use crate::sight::SharedSight;
 use crate::store_thread::{StoreRequest, StoreSender};
 use crate::zones::{WorkerThreads, ZoneInboxes};
@@ -36,8 +36,8 @@ pub(crate) struct Parts {
     pub(crate) internal: WeakInternalSender,
     pub(crate) sight: SharedSight,
     pub(crate) connections: ConnectionTable,
-    pub(crate) gate: Gate,
-    pub(crate) natives: Arc<Natives>,
+    pub(crate) accept_guard: AcceptGuard,
+    pub(crate) local_sessions: Arc<LocalSessions>,
     pub(crate) is_ready: watch::Receiver<bool>,
     pub(crate) failure: watch::Receiver<Option<String>>,
     pub(crate) clock: Clock,
@@ -55,14 +55,14 @@ pub(crate) struct Shared {
     pub(crate) internal: WeakInternalSender,
     pub(crate) sight: SharedSight,
     pub(crate) connections: ConnectionTable,
-    pub(crate) gate: Gate,
+    pub(crate) accept_guard: AcceptGuard,
     pub(crate) clock: Clock,
     pub(crate) limits: Limits,
     pub(crate) is_ready: watch::Receiver<bool>,
     /// Turned on once: listeners stop accepting.
     pub(crate) stopping: watch::Sender<bool>,
     failure: watch::Receiver<Option<String>>,
-    natives: Arc<Natives>,
+    local_sessions: Arc<LocalSessions>,
     pub(crate) agents: AgentThreads,
     zones: ZoneInboxes,
     store: StoreSender,
@@ -108,13 +108,13 @@ impl Server {
             internal: parts.internal,
             sight: parts.sight,
             connections: parts.connections,
-            gate: parts.gate,
+            accept_guard: parts.accept_guard,
             clock: parts.clock,
             limits: parts.limits,
             is_ready: parts.is_ready,
             stopping: watch::channel(false).0,
             failure: parts.failure,
-            natives: parts.natives,
+            local_sessions: parts.local_sessions,
             agents: AgentThreads::default(),
             zones: parts.zones,
             store: parts.store,
@@ -147,7 +147,7 @@ impl Server {
     /// What a native session is told from now on. A later call takes the place of an earlier one.
     #[must_use]
     pub fn deliveries(&self, session: SessionId) -> Deliveries {
-        self.0.natives.listen(session)
+        self.0.local_sessions.listen(session)
     }
 
     /// A native session joins a zone, opening it if need be.

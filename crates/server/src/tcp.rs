@@ -11,8 +11,8 @@ use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::timeout;
 
-use crate::gate::Place;
-use crate::listener::{accept_rest, told_to_stop};
+use crate::accept_guard::AcceptPermit;
+use crate::listener::{accept_rest, until_stopping};
 use crate::metrics::Transport;
 use crate::proxies::AddressBlock;
 use crate::proxy_header::{HEAD_BYTES, Head};
@@ -50,7 +50,7 @@ impl Server {
         let mut stopping = self.0.stopping.subscribe();
         loop {
             let accepted = tokio::select! {
-                () = told_to_stop(&mut stopping) => return,
+                () = until_stopping(&mut stopping) => return,
                 accepted = listener.accept() => accepted,
             };
             match accepted {
@@ -64,33 +64,33 @@ impl Server {
     fn meet(&self, socket: TcpStream, peer: SocketAddr, config: &TcpConfig) {
         let address = peer.ip().to_canonical();
         let is_proxy = config.trusted_proxies.iter().any(|block| block.contains(address));
-        let place = match is_proxy {
+        let permit = match is_proxy {
             true => None,
-            false => match self.0.gate.admit(address) {
-                Ok(place) => Some(place),
+            false => match self.0.accept_guard.admit(address) {
+                Ok(permit) => Some(permit),
                 Err(refusal) => return self.0.sight.refused(address, &refusal),
             },
         };
         let (server, config) = (self.clone(), config.clone());
-        tokio::spawn(async move { server.welcome(socket, address, place, config).await });
+        tokio::spawn(async move { server.welcome(socket, address, permit, config).await });
     }
 
     async fn welcome(
         self,
         mut socket: TcpStream,
         mut address: IpAddr,
-        mut place: Option<Place>,
+        mut permit: Option<AcceptPermit>,
         config: TcpConfig,
     ) {
         // Small frames must not wait for company.
         let _ = socket.set_nodelay(true);
-        if place.is_none() {
+        if permit.is_none() {
             let Ok(Some(named)) = timeout(config.header_deadline, named(&mut socket)).await else {
                 return;
             };
             address = named.unwrap_or(address);
-            place = match self.0.gate.admit(address) {
-                Ok(place) => Some(place),
+            permit = match self.0.accept_guard.admit(address) {
+                Ok(permit) => Some(permit),
                 Err(refusal) => return self.0.sight.refused(address, &refusal),
             };
         }
@@ -107,7 +107,7 @@ impl Server {
                 Box::pin(serve(read, write, peer, self)).await;
             }
         }
-        drop(place);
+        drop(permit);
     }
 }
 

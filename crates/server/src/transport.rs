@@ -20,9 +20,9 @@ use rejoin_wire::{DecodeError, Encoding, Limits, SharedFrame, decode_client, unp
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::time::{sleep, timeout};
 
+use crate::accept_guard::origin_of;
 use crate::clock::Clock;
 use crate::connection_table::ConnectionQueue;
-use crate::gate::origin_of;
 use crate::mailbox::{ExternalSender, HubMail};
 use crate::metrics::Transport;
 use crate::pace::{Pace, Rates};
@@ -111,7 +111,7 @@ pub(crate) async fn serve<S: Source>(
             encoding,
             limits: shared.limits,
             clock: shared.clock,
-            rates: shared.gate.rates,
+            rates: shared.accept_guard.rates,
             hub: &shared.external,
             queue: &queue,
             sight: &shared.sight,

@@ -23,8 +23,8 @@ use crate::clock::Clock;
 use crate::connection_table::{ConnectionTable, WakeUps};
 use crate::jobs::JobThreads;
 use crate::kinds::Kinds;
+use crate::local_sessions::LocalSessions;
 use crate::mailbox::InternalSender;
-use crate::natives::Natives;
 use crate::sight::SharedSight;
 use crate::store_thread::StoreSender;
 
@@ -210,7 +210,7 @@ pub(crate) struct Surroundings {
     pub(crate) store: StoreSender,
     pub(crate) jobs: Arc<JobThreads>,
     pub(crate) sight: SharedSight,
-    pub(crate) natives: Arc<Natives>,
+    pub(crate) local_sessions: Arc<LocalSessions>,
 }
 
 /// Starts the threads, and the one that watches them.

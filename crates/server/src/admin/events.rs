@@ -19,7 +19,7 @@ use super::Desk;
 use super::query::{Parameters, Wrong};
 use super::shape;
 use crate::journal::{Cursor, Journal, Numbered};
-use crate::listener::told_to_stop;
+use crate::listener::until_stopping;
 
 /// Events that are taken from the journal at once.
 const PAGE: usize = 256;
@@ -153,7 +153,7 @@ impl Reader {
             self.page = pages.events.into();
             if self.page.is_empty() && self.gap.is_none() {
                 tokio::select! {
-                    () = told_to_stop(&mut self.stopping) => return None,
+                    () = until_stopping(&mut self.stopping) => return None,
                     changed = self.newest.changed() => changed.ok()?,
                     () = tokio::time::sleep(self.desk.config.heartbeat) => {
                         // The id lets a reader that wants little come back without a gap.

@@ -269,10 +269,10 @@ impl Door {
             return false;
         }
         let address = from.ip().to_canonical();
-        match self.server.0.gate.admit(address) {
-            Ok(place) => {
+        match self.server.0.accept_guard.admit(address) {
+            Ok(permit) => {
                 let now = Instant::now();
-                self.guests.insert(from, Guest::new(place, is_proven, now));
+                self.guests.insert(from, Guest::new(permit, is_proven, now));
                 self.strangers += usize::from(!is_proven);
                 self.arriving.push_back((now, from));
                 true

@@ -9,7 +9,7 @@ use rejoin_seal::Channel;
 use tokio::sync::Notify;
 
 use super::sieve::Sieve;
-use crate::gate::Place;
+use crate::accept_guard::AcceptPermit;
 
 /// One address.
 #[derive(Debug)]
@@ -23,7 +23,7 @@ pub(super) struct Guest {
     pub(super) seal: Option<Seal>,
     pub(super) since: Instant,
     /// Its place at the door, until its connection holds it.
-    pub(super) place: Option<Place>,
+    pub(super) permit: Option<AcceptPermit>,
     pub(super) is_connected: bool,
     pub(super) sieve: Sieve,
     /// How many datagrams it has sent.
@@ -42,13 +42,13 @@ pub(super) struct Seal {
 }
 
 impl Guest {
-    pub(super) fn new(place: Place, is_proven: bool, since: Instant) -> Self {
+    pub(super) fn new(permit: AcceptPermit, is_proven: bool, since: Instant) -> Self {
         Self {
             connect: None,
             ids: None,
             seal: None,
             since,
-            place: Some(place),
+            permit: Some(permit),
             is_connected: false,
             sieve: Sieve::new(is_proven),
             datagrams: Budget::default(),

@@ -201,7 +201,7 @@ impl Keeper {
             return self.host.peer_mut(PeerID(slot)).reset();
         };
         guest.is_connected = true;
-        let (waiting, place) = (guest.sieve.waiting.clone(), guest.place.take());
+        let (waiting, permit) = (guest.sieve.waiting.clone(), guest.permit.take());
         let bell = guest.bell.clone();
         let is_encrypted = guest.seal.is_some();
         self.host.peer_mut(PeerID(slot)).set_timeout(TRIES, SILENCE_MS.0, SILENCE_MS.1);
@@ -219,7 +219,7 @@ impl Keeper {
         let server = self.server.clone();
         tokio::spawn(async move {
             transport::serve(source, sink, Encoding::Protobuf, peer, server).await;
-            drop(place);
+            drop(permit);
         });
     }
 

@@ -246,7 +246,7 @@ impl Worker {
                     );
                 }
                 ZoneOutput::Native { session, delivery } => {
-                    self.around.natives.tell(session, delivery);
+                    self.around.local_sessions.tell(session, delivery);
                 }
                 ZoneOutput::ToHub(message) => self.tell_hub(zone, owner, message),
                 ZoneOutput::Commit(batch) => {

@@ -1,5 +1,6 @@
-//! The listeners of sessions that live in the server. Zones and the hub tell them without waiting:
-//! whoever takes too little too late misses messages and learns how many, but never where it is.
+//! The queues of local sessions, which live in the server and have no connection (the API calls them
+//! native). Zones and the hub put deliveries in without waiting. A reader that takes them too slowly
+//! misses messages and can ask how many; it never misses a join, a part or its end.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -8,76 +9,76 @@ use rejoin_core::id::SessionId;
 use rejoin_core::zone::Delivery;
 use tokio::sync::mpsc;
 
-/// Messages and questions that wait for one native session; more are dropped and counted.
+/// Messages and questions that wait for one local session; more are dropped and counted.
 const DELIVERIES_MAX: usize = 1_024;
 
-/// All listeners, by session.
+/// The queues of all local sessions that are listened for.
 #[derive(Default)]
-pub(crate) struct Natives(papaya::HashMap<SessionId, Arc<Ear>>);
+pub(crate) struct LocalSessions(papaya::HashMap<SessionId, Arc<LocalQueue>>);
 
-/// One listener's queue.
+/// The sending half of one local session's queue.
 #[derive(Debug)]
-struct Ear {
+struct LocalQueue {
     inbox: mpsc::UnboundedSender<Delivery>,
     waiting: AtomicUsize,
     missed: AtomicU64,
 }
 
-impl Natives {
-    /// Listens for a session; an earlier listener hears nothing more.
+impl LocalSessions {
+    /// Makes the queue of a session; an earlier one of the same session gets nothing more.
     pub(crate) fn listen(&self, session: SessionId) -> Deliveries {
         let (inbox, outlet) = mpsc::unbounded_channel();
         let (waiting, missed) = (AtomicUsize::new(0), AtomicU64::new(0));
-        let ear = Arc::new(Ear { inbox, waiting, missed });
-        let counts = Arc::downgrade(&ear);
-        self.0.pin().insert(session, ear);
+        let queue = Arc::new(LocalQueue { inbox, waiting, missed });
+        let counts = Arc::downgrade(&queue);
+        self.0.pin().insert(session, queue);
         Deliveries { outlet, counts }
     }
 
-    /// Tells a session, if anybody listens for it.
+    /// Puts a delivery into the queue of a session, if it has one.
     pub(crate) fn tell(&self, session: SessionId, delivery: Delivery) {
-        let ears = self.0.pin();
-        let Some(ear) = ears.get(&session) else { return };
-        // The rest is bounded by what the session itself does.
+        let queues = self.0.pin();
+        let Some(queue) = queues.get(&session) else { return };
+        // The other deliveries are bounded by what the session itself does.
         let droppable = matches!(
             delivery,
             Delivery::Message(_) | Delivery::Call(..) | Delivery::Sent(_) | Delivery::Asked(..)
         );
-        if droppable && ear.waiting.load(Ordering::Acquire) >= DELIVERIES_MAX {
-            if ear.missed.fetch_add(1, Ordering::AcqRel) == 0 {
+        if droppable && queue.waiting.load(Ordering::Acquire) >= DELIVERIES_MAX {
+            if queue.missed.fetch_add(1, Ordering::AcqRel) == 0 {
                 tracing::warn!(%session, "a native session does not listen in time");
             }
             return;
         }
-        ear.waiting.fetch_add(1, Ordering::AcqRel);
-        if ear.inbox.send(delivery).is_err() {
-            ears.remove(&session);
+        queue.waiting.fetch_add(1, Ordering::AcqRel);
+        if queue.inbox.send(delivery).is_err() {
+            queues.remove(&session);
         }
     }
 
-    /// The session has ended: its listener hears the rest, and then the end.
+    /// The session has ended: what waits can still be received, and then the queue ends.
     pub(crate) fn forget(&self, session: SessionId) {
         self.0.pin().remove(&session);
     }
 }
 
-/// What a native session is told, in order. At most 1,024 messages wait; joins, parts and endings
+/// The deliveries to a native session, in order. At most 1,024 messages wait; joins, parts and endings
 /// always get through.
 #[derive(Debug)]
 pub struct Deliveries {
     outlet: mpsc::UnboundedReceiver<Delivery>,
     /// Weak, so that the end of the session ends the queue.
-    counts: std::sync::Weak<Ear>,
+    counts: std::sync::Weak<LocalQueue>,
 }
 
 impl Deliveries {
-    /// The next one; none once the session has ended or another listener has taken its place.
+    /// Waits for the next delivery; none once the session has ended or a later listener has taken over.
     pub async fn recv(&mut self) -> Option<Delivery> {
         let delivery = self.outlet.recv().await;
         self.taken(delivery)
     }
 
-    /// The next one, if it is there already.
+    /// The next delivery, if one waits.
     pub fn try_recv(&mut self) -> Option<Delivery> {
         let delivery = self.outlet.try_recv().ok();
         self.taken(delivery)
@@ -86,12 +87,12 @@ impl Deliveries {
     /// How many messages were dropped since the last call because too many waited.
     #[must_use]
     pub fn take_missed(&self) -> u64 {
-        self.counts.upgrade().map_or(0, |ear| ear.missed.swap(0, Ordering::AcqRel))
+        self.counts.upgrade().map_or(0, |queue| queue.missed.swap(0, Ordering::AcqRel))
     }
 
     fn taken(&self, delivery: Option<Delivery>) -> Option<Delivery> {
-        if let (Some(_), Some(ear)) = (&delivery, self.counts.upgrade()) {
-            ear.waiting.fetch_sub(1, Ordering::AcqRel);
+        if let (Some(_), Some(queue)) = (&delivery, self.counts.upgrade()) {
+            queue.waiting.fetch_sub(1, Ordering::AcqRel);
         }
         delivery
     }
@@ -107,13 +108,13 @@ mod tests {
 
     #[test]
     fn a_slow_listener_misses_messages_and_learns_how_many_but_hears_its_end() {
-        let (natives, session) = (Natives::default(), SessionId(1));
-        let mut heard = natives.listen(session);
+        let (local_sessions, session) = (LocalSessions::default(), SessionId(1));
+        let mut heard = local_sessions.listen(session);
         for _ in 0..DELIVERIES_MAX + 3 {
-            natives.tell(session, Delivery::Message(Arc::new(())));
+            local_sessions.tell(session, Delivery::Message(Arc::new(())));
         }
-        natives.tell(session, Delivery::Ended(EndCause::Kicked));
-        natives.forget(session);
+        local_sessions.tell(session, Delivery::Ended(EndCause::Kicked));
+        local_sessions.forget(session);
         let mut count = 0;
         let last = loop {
             match heard.try_recv() {
@@ -128,14 +129,14 @@ mod tests {
 
     #[test]
     fn what_was_taken_makes_room_and_what_was_missed_is_counted_once() {
-        let (natives, session) = (Natives::default(), SessionId(1));
-        let mut heard = natives.listen(session);
+        let (local_sessions, session) = (LocalSessions::default(), SessionId(1));
+        let mut heard = local_sessions.listen(session);
         for _ in 0..DELIVERIES_MAX + 2 {
-            natives.tell(session, Delivery::Message(Arc::new(())));
+            local_sessions.tell(session, Delivery::Message(Arc::new(())));
         }
         assert_eq!((heard.take_missed(), heard.take_missed()), (2, 0));
         assert!(heard.try_recv().is_some());
-        natives.tell(session, Delivery::Message(Arc::new(())));
+        local_sessions.tell(session, Delivery::Message(Arc::new(())));
         assert_eq!(heard.take_missed(), 0);
     }
 }
