@@ -16,7 +16,7 @@ use serde_json::json;
 use tokio::sync::{OwnedSemaphorePermit, watch};
 
 use super::Desk;
-use super::query::{Parameters, Wrong};
+use super::query::{AdminError, QueryParameters};
 use super::shape;
 use crate::journal::{Cursor, Journal, Numbered};
 use crate::listener::until_stopping;
@@ -27,8 +27,8 @@ const PAGE: usize = 256;
 pub(super) async fn stream(
     State(desk): State<Desk>,
     headers: HeaderMap,
-    parameters: Parameters,
-) -> Result<Response, Wrong> {
+    parameters: QueryParameters,
+) -> Result<Response, AdminError> {
     let parameters = parameters.only(&["after", "session", "kind"])?;
     let filter = Filter::read(&parameters)?;
     // A browser that comes back by itself says where it was in this header, and is still sent the
@@ -68,7 +68,7 @@ enum Gap {
 }
 
 /// Where a reader starts that names this cursor, or none.
-fn start(journal: &Journal, cursor: Option<&str>) -> Result<(u64, Option<Gap>), Wrong> {
+fn start(journal: &Journal, cursor: Option<&str>) -> Result<(u64, Option<Gap>), AdminError> {
     let newest = *journal.newest().borrow();
     let Some(text) = cursor else { return Ok((newest, None)) };
     match Cursor::parse(text) {
@@ -79,11 +79,11 @@ fn start(journal: &Journal, cursor: Option<&str>) -> Result<(u64, Option<Gap>), 
         Some(Cursor::Behind(_, id)) if id <= newest => Ok((id, None)),
         Some(Cursor::Behind(..)) => {
             let sentence = "after is ahead of everything that has happened; use the id of an event";
-            Err(Wrong::Request(sentence.to_owned()))
+            Err(AdminError::Request(sentence.to_owned()))
         }
         None => {
             let sentence = format!("after must be 0 or the id of an event, not {text:?}");
-            Err(Wrong::Request(sentence))
+            Err(AdminError::Request(sentence))
         }
     }
 }
@@ -97,14 +97,14 @@ struct Filter {
 }
 
 impl Filter {
-    fn read(parameters: &Parameters) -> Result<Self, Wrong> {
+    fn read(parameters: &QueryParameters) -> Result<Self, AdminError> {
         let session = parameters.number("session")?.map(SessionId);
         let mut kinds = Vec::new();
         for name in parameters.get("kind").into_iter().flat_map(|names| names.split(',')) {
             let Some(kind) = Event::NAMES.iter().position(|known| *known == name) else {
                 let known = Event::NAMES.join(", ");
                 let sentence = format!("there is no kind of event {name:?}, only: {known}");
-                return Err(Wrong::Request(sentence));
+                return Err(AdminError::Request(sentence));
             };
             kinds.push(kind);
         }

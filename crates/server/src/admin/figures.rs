@@ -9,7 +9,7 @@ use axum::response::IntoResponse;
 use serde_json::{Value, json};
 
 use super::Desk;
-use super::query::{Parameters, Wrong};
+use super::query::{AdminError, QueryParameters};
 use crate::clock::wall;
 use crate::metrics::Levels;
 use crate::server::Server;
@@ -24,11 +24,11 @@ const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset
 
 pub(super) async fn metrics(
     State(desk): State<Desk>,
-    parameters: Parameters,
-) -> Result<impl IntoResponse, Wrong> {
+    parameters: QueryParameters,
+) -> Result<impl IntoResponse, AdminError> {
     parameters.only(&[])?;
     let sight = &desk.server.0.sight;
-    let text = sight.metrics.text(levels(&desk.server)).map_err(|_| Wrong::Stopped)?;
+    let text = sight.metrics.text(levels(&desk.server)).map_err(|_| AdminError::Stopped)?;
     Ok(([(header::CONTENT_TYPE, OPEN_METRICS)], text))
 }
 
@@ -45,8 +45,8 @@ fn levels(server: &Server) -> Levels {
 
 pub(super) async fn sessions(
     State(desk): State<Desk>,
-    parameters: Parameters,
-) -> Result<Json<Value>, Wrong> {
+    parameters: QueryParameters,
+) -> Result<Json<Value>, AdminError> {
     let parameters = parameters.only(&["sample"])?;
     let count = parameters.count("sample", SAMPLE, SAMPLE_MAX)?;
     let tallies = &desk.server.0.sight.tallies;

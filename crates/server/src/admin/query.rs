@@ -7,7 +7,7 @@ use axum::response::{IntoResponse, Response};
 
 /// Why a request is not answered as it was meant.
 #[derive(Debug)]
-pub(super) enum Wrong {
+pub(super) enum AdminError {
     /// It asks for something that cannot be asked for.
     Request(String),
     /// It asks about a session that is not there.
@@ -16,7 +16,7 @@ pub(super) enum Wrong {
     Stopped,
 }
 
-impl IntoResponse for Wrong {
+impl IntoResponse for AdminError {
     fn into_response(self) -> Response {
         match self {
             Self::Request(sentence) => (StatusCode::BAD_REQUEST, sentence + "\n").into_response(),
@@ -32,31 +32,33 @@ impl IntoResponse for Wrong {
 
 /// The parameters as they came.
 #[derive(Debug, Default)]
-pub(super) struct Parameters(Vec<(String, String)>);
+pub(super) struct QueryParameters(Vec<(String, String)>);
 
-impl<S: Send + Sync> FromRequestParts<S> for Parameters {
-    type Rejection = Wrong;
+impl<S: Send + Sync> FromRequestParts<S> for QueryParameters {
+    type Rejection = AdminError;
 
-    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Wrong> {
+    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, AdminError> {
         let read = Query::<Vec<(String, String)>>::try_from_uri(&parts.uri);
         let Query(read) = read.map_err(|_| {
-            Wrong::Request("the parameters cannot be read: write them as name=value&…".to_owned())
+            AdminError::Request(
+                "the parameters cannot be read: write them as name=value&…".to_owned(),
+            )
         })?;
         Ok(Self(read))
     }
 }
 
-impl Parameters {
+impl QueryParameters {
     /// The same, if each is known and there only once.
-    pub(super) fn only(self, known: &[&str]) -> Result<Self, Wrong> {
+    pub(super) fn only(self, known: &[&str]) -> Result<Self, AdminError> {
         for (index, (name, _)) in self.0.iter().enumerate() {
             if !known.contains(&name.as_str()) {
                 let known = known.join(", ");
                 let sentence = format!("there is no parameter {name:?} here, only: {known}");
-                return Err(Wrong::Request(sentence));
+                return Err(AdminError::Request(sentence));
             }
             if self.0[..index].iter().any(|(earlier, _)| earlier == name) {
-                return Err(Wrong::Request(format!("the parameter {name:?} is there twice")));
+                return Err(AdminError::Request(format!("the parameter {name:?} is there twice")));
             }
         }
         Ok(self)
@@ -67,22 +69,22 @@ impl Parameters {
     }
 
     /// A count between one and `max`.
-    pub(super) fn count(&self, name: &str, usual: usize, max: usize) -> Result<usize, Wrong> {
+    pub(super) fn count(&self, name: &str, usual: usize, max: usize) -> Result<usize, AdminError> {
         let Some(text) = self.get(name) else { return Ok(usual) };
         match text.parse() {
             Ok(count) if (1..=max).contains(&count) => Ok(count),
             _ => {
                 let sentence = format!("{name} must be a number from 1 to {max}, not {text:?}");
-                Err(Wrong::Request(sentence))
+                Err(AdminError::Request(sentence))
             }
         }
     }
 
     /// A 64-bit number.
-    pub(super) fn number(&self, name: &str) -> Result<Option<u64>, Wrong> {
+    pub(super) fn number(&self, name: &str) -> Result<Option<u64>, AdminError> {
         let Some(text) = self.get(name) else { return Ok(None) };
         let number = text.parse().map_err(|_| {
-            Wrong::Request(format!("{name} must be a whole number from 0 on, not {text:?}"))
+            AdminError::Request(format!("{name} must be a whole number from 0 on, not {text:?}"))
         })?;
         Ok(Some(number))
     }
@@ -92,14 +94,14 @@ impl Parameters {
 mod tests {
     use super::*;
 
-    fn parameters(text: &[(&str, &str)]) -> Parameters {
+    fn parameters(text: &[(&str, &str)]) -> QueryParameters {
         let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
-        Parameters(text.iter().map(owned).collect())
+        QueryParameters(text.iter().map(owned).collect())
     }
 
-    fn sentence<T: std::fmt::Debug>(result: Result<T, Wrong>) -> String {
+    fn sentence<T: std::fmt::Debug>(result: Result<T, AdminError>) -> String {
         match result {
-            Err(Wrong::Request(sentence)) => sentence,
+            Err(AdminError::Request(sentence)) => sentence,
             other => panic!("{other:?}"),
         }
     }

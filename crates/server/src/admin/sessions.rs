@@ -8,7 +8,7 @@ use rejoin_core::session::Session;
 use serde_json::{Value, json};
 
 use super::Desk;
-use super::query::{Parameters, Wrong};
+use super::query::{AdminError, QueryParameters};
 use super::shape;
 use crate::frame_log::FrameLog;
 use crate::server::ServerError;
@@ -20,15 +20,15 @@ const PAGE_MAX: usize = 1_000;
 
 pub(super) async fn list(
     State(desk): State<Desk>,
-    parameters: Parameters,
-) -> Result<Json<Value>, Wrong> {
+    parameters: QueryParameters,
+) -> Result<Json<Value>, AdminError> {
     let parameters = parameters.only(&["limit", "after"])?;
     let limit = parameters.count("limit", PAGE, PAGE_MAX)?;
     let after = SessionId(parameters.number("after")?.unwrap_or(0));
     let page = move |hub: &Hub| -> Vec<SessionView> {
         hub.sessions_after(after).take(limit).filter_map(|(id, _)| hub.view(id)).collect()
     };
-    let page = desk.server.ask(move |hub, _| page(hub)).await.map_err(|_| Wrong::Stopped)?;
+    let page = desk.server.ask(move |hub, _| page(hub)).await.map_err(|_| AdminError::Stopped)?;
     let last = page.last().filter(|_| page.len() == limit).map(|view| view.id.to_string());
     let sessions: Vec<_> = page.iter().map(shape::session).collect();
     Ok(Json(json!({"sessions": sessions, "next_after": last})))
@@ -37,8 +37,8 @@ pub(super) async fn list(
 pub(super) async fn one(
     State(desk): State<Desk>,
     Path(id): Path<String>,
-    parameters: Parameters,
-) -> Result<Json<Value>, Wrong> {
+    parameters: QueryParameters,
+) -> Result<Json<Value>, AdminError> {
     parameters.only(&[])?;
     let id = session_id(&id)?;
     let look = move |hub: &Hub| {
@@ -46,8 +46,10 @@ pub(super) async fn one(
         let story = |session: &Session| shape::timeline(&session.timeline, session.began);
         Some((shape::session(&view), hub.session(id).map(story)))
     };
-    let found = desk.server.ask(move |hub, _| look(hub)).await.map_err(|_| Wrong::Stopped)?;
-    let Some((mut shown, Some((began, timeline)))) = found else { return Err(Wrong::NoSession) };
+    let found = desk.server.ask(move |hub, _| look(hub)).await.map_err(|_| AdminError::Stopped)?;
+    let Some((mut shown, Some((began, timeline)))) = found else {
+        return Err(AdminError::NoSession);
+    };
     shown["began_ms"] = began;
     shown["timeline"] = timeline;
     let log = desk.server.0.sight.tallies.get(id).map_or(FrameLog::Off, |tally| tally.frame_log());
@@ -58,25 +60,25 @@ pub(super) async fn one(
 pub(super) async fn log_frames(
     State(desk): State<Desk>,
     Path(id): Path<String>,
-    parameters: Parameters,
-) -> Result<Json<Value>, Wrong> {
+    parameters: QueryParameters,
+) -> Result<Json<Value>, AdminError> {
     let parameters = parameters.only(&["log"])?;
     let id = session_id(&id)?;
     let wanted = parameters.get("log").unwrap_or_default();
     let Some(log) = FrameLog::from_label(wanted) else {
         let sentence = format!("log must be on, payload or off, not {wanted:?}");
-        return Err(Wrong::Request(sentence));
+        return Err(AdminError::Request(sentence));
     };
     match desk.server.log_frames(id, log).await {
         Ok(()) => Ok(Json(json!({"session": id.to_string(), "frame_log": log.label()}))),
-        Err(ServerError::Refused(Answer::Unknown)) => Err(Wrong::NoSession),
-        Err(_) => Err(Wrong::Stopped),
+        Err(ServerError::Refused(Answer::Unknown)) => Err(AdminError::NoSession),
+        Err(_) => Err(AdminError::Stopped),
     }
 }
 
-fn session_id(text: &str) -> Result<SessionId, Wrong> {
+fn session_id(text: &str) -> Result<SessionId, AdminError> {
     let number = text.parse().ok().filter(|number| *number > 0);
     number.map(SessionId).ok_or_else(|| {
-        Wrong::Request(format!("a session's id is a whole number from 1 on, not {text:?}"))
+        AdminError::Request(format!("a session's id is a whole number from 1 on, not {text:?}"))
     })
 }

@@ -9,7 +9,7 @@ use rejoin_directory::{Answer, Command, Refusal, What};
 use serde::Deserialize;
 use serde_json::json;
 
-use super::guard::Caller;
+use super::guard::ApiCaller;
 use super::problem::Problem;
 use super::request::{Json, Names, NoBody, NoParameters, Parameters, some};
 use super::{Api, fleets, shape, unexpected};
@@ -23,7 +23,7 @@ pub(super) async fn all(api: &Api) -> Result<(Vec<FleetSpec>, Vec<AliasSpec>), P
 
 pub(super) async fn list_fleets(
     State(api): State<Api>,
-    Extension(caller): Extension<Caller>,
+    Extension(caller): Extension<ApiCaller>,
     Parameters(NoParameters {}): Parameters<NoParameters>,
 ) -> Result<Response, Problem> {
     let mut known = all(&api).await?.0;
@@ -73,7 +73,7 @@ pub(super) async fn delete_fleet(
 
 pub(super) async fn list_aliases(
     State(api): State<Api>,
-    Extension(caller): Extension<Caller>,
+    Extension(caller): Extension<ApiCaller>,
     Parameters(NoParameters {}): Parameters<NoParameters>,
 ) -> Result<Response, Problem> {
     let mut known = all(&api).await?.1;

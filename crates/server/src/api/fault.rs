@@ -1,10 +1,10 @@
 //! What is wrong with a field, in words of ours: the reader of JSON and of parameters names types of
 //! Rust, and whoever asks need not know those.
 
-use super::problem::{Kind, Problem};
+use super::problem::{Problem, ProblemKind};
 
 /// The problem of one field, from what the reader said of it.
-pub(super) fn problem(kind: Kind, path: &str, said: &str) -> Problem {
+pub(super) fn problem(kind: ProblemKind, path: &str, said: &str) -> Problem {
     // The place in the text is of no use where the field is named.
     let said = said.split(" at line ").next().unwrap_or(said);
     let (name, what) = sentence(said);
@@ -115,7 +115,8 @@ mod tests {
             assert!(!detail.contains("u32") && !detail.contains('`'), "{detail}");
         }
         let whole =
-            problem(BAD_BODY, "?", "invalid type: string \"a\", expected struct NewGame").body();
+            problem(BAD_BODY, "?", "invalid type: string \"a\", expected struct NewGameBody")
+                .body();
         assert_eq!(
             (whole["field"].as_str(), whole["detail"].as_str()),
             (None, Some("the whole must be an object"))

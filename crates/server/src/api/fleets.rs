@@ -10,7 +10,7 @@ use rejoin_directory::catalogue::Route;
 use rejoin_directory::queue::QueueSpec;
 use rejoin_directory::{Answer, Command, Target};
 
-use super::guard::Caller;
+use super::guard::ApiCaller;
 use super::problem::{self, Problem};
 use super::{Api, catalogue, queues, unexpected};
 
@@ -30,7 +30,7 @@ const ELSEWHERE: [&str; 8] = [
 /// Lets a request through that is about the fleets of its key.
 pub(super) async fn check(
     api: &Api,
-    caller: Caller,
+    caller: ApiCaller,
     mut request: Request,
 ) -> Result<Request, Problem> {
     for target in targets(request.uri()) {
@@ -75,7 +75,7 @@ pub(super) async fn check(
 }
 
 /// Whether the key may speak for this fleet.
-pub(super) fn may_serve(api: &Api, caller: Caller, fleet: &str) -> Result<(), Problem> {
+pub(super) fn may_serve(api: &Api, caller: ApiCaller, fleet: &str) -> Result<(), Problem> {
     if is_own(api, caller, fleet) {
         return Ok(());
     }
@@ -83,13 +83,17 @@ pub(super) fn may_serve(api: &Api, caller: Caller, fleet: &str) -> Result<(), Pr
 }
 
 /// Whether the key may see this fleet.
-pub(super) fn is_own(api: &Api, caller: Caller, fleet: &str) -> bool {
+pub(super) fn is_own(api: &Api, caller: ApiCaller, fleet: &str) -> bool {
     let fleets = caller.fleets(api);
     fleets.is_empty() || fleets.iter().any(|own| own == fleet)
 }
 
 /// Whether the key may ask for this fleet, by its name or through an alias.
-pub(super) async fn may_target(api: &Api, caller: Caller, target: &Target) -> Result<(), Problem> {
+pub(super) async fn may_target(
+    api: &Api,
+    caller: ApiCaller,
+    target: &Target,
+) -> Result<(), Problem> {
     if caller.fleets(api).is_empty() {
         return Ok(());
     }
@@ -107,7 +111,7 @@ pub(super) async fn may_target(api: &Api, caller: Caller, target: &Target) -> Re
 }
 
 /// Whether the key may ask about this Game.
-pub(super) async fn may_see(api: &Api, caller: Caller, game: GameId) -> Result<(), Problem> {
+pub(super) async fn may_see(api: &Api, caller: ApiCaller, game: GameId) -> Result<(), Problem> {
     if caller.fleets(api).is_empty() {
         return Ok(());
     }
@@ -118,7 +122,7 @@ pub(super) async fn may_see(api: &Api, caller: Caller, game: GameId) -> Result<(
 }
 
 /// Whether all that a queue leads to is the key's.
-pub(super) fn may_place(api: &Api, caller: Caller, queue: &QueueSpec) -> Result<(), Problem> {
+pub(super) fn may_place(api: &Api, caller: ApiCaller, queue: &QueueSpec) -> Result<(), Problem> {
     queue.destinations.iter().try_for_each(|to| may_serve(api, caller, &to.fleet))
 }
 
@@ -135,7 +139,7 @@ fn targets(uri: &Uri) -> Vec<Target> {
         .collect()
 }
 
-fn forbidden(api: &Api, caller: Caller, what: &str) -> Problem {
+fn forbidden(api: &Api, caller: ApiCaller, what: &str) -> Problem {
     let fleets = caller.fleets(api).join(", ");
     Problem::new(problem::WRONG_FLEET, format!("this key is tied to: {fleets}; {what}"))
 }

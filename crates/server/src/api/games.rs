@@ -15,7 +15,7 @@ use rejoin_directory::{Answer, Command, Refusal};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::guard::Caller;
+use super::guard::ApiCaller;
 use super::problem::{self, Problem};
 use super::request::{Data, Json, Names, NoBody, NoParameters, Parameters, some, target};
 use super::{Api, fleets, shape, unexpected};
@@ -26,7 +26,7 @@ pub(super) const PAGE: usize = 20;
 /// What a Game is asked to be.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct NewGame {
+pub(super) struct NewGameBody {
     #[serde(default, deserialize_with = "some")]
     fleet: Option<String>,
     #[serde(default, deserialize_with = "some")]
@@ -61,9 +61,9 @@ pub(super) fn yes() -> bool {
 
 pub(super) async fn create(
     State(api): State<Api>,
-    Extension(caller): Extension<Caller>,
+    Extension(caller): Extension<ApiCaller>,
     Parameters(NoParameters {}): Parameters<NoParameters>,
-    Json(new): Json<NewGame>,
+    Json(new): Json<NewGameBody>,
 ) -> Result<Response, Problem> {
     let target = target(new.fleet, new.alias)?;
     fleets::may_target(&api, caller, &target).await?;
@@ -99,7 +99,7 @@ pub(super) fn made(is_new: bool) -> StatusCode {
 
 pub(super) async fn describe(
     State(api): State<Api>,
-    Extension(caller): Extension<Caller>,
+    Extension(caller): Extension<ApiCaller>,
     names: Names,
 ) -> Result<Response, Problem> {
     show(&api, caller, Command::DescribeGame(names.game()?), StatusCode::OK).await
@@ -107,7 +107,7 @@ pub(super) async fn describe(
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Change {
+pub(super) struct GameChangeBody {
     name: Option<String>,
     capacity: Option<u32>,
     accepts: Option<bool>,
@@ -119,9 +119,9 @@ pub(super) struct Change {
 
 pub(super) async fn update(
     State(api): State<Api>,
-    Extension(caller): Extension<Caller>,
+    Extension(caller): Extension<ApiCaller>,
     names: Names,
-    Json(change): Json<Change>,
+    Json(change): Json<GameChangeBody>,
 ) -> Result<Response, Problem> {
     let change = GameChange {
         name: change.name,
@@ -136,7 +136,7 @@ pub(super) async fn update(
 
 pub(super) async fn terminate(
     State(api): State<Api>,
-    Extension(caller): Extension<Caller>,
+    Extension(caller): Extension<ApiCaller>,
     names: Names,
     NoBody: NoBody,
 ) -> Result<Response, Problem> {
@@ -145,7 +145,7 @@ pub(super) async fn terminate(
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Listed {
+pub(super) struct FleetListQuery {
     pub(super) fleet: Option<String>,
     pub(super) alias: Option<String>,
     pub(super) cursor: Option<String>,
@@ -154,8 +154,8 @@ pub(super) struct Listed {
 
 pub(super) async fn list(
     State(api): State<Api>,
-    Extension(caller): Extension<Caller>,
-    Parameters(asked): Parameters<Listed>,
+    Extension(caller): Extension<ApiCaller>,
+    Parameters(asked): Parameters<FleetListQuery>,
 ) -> Result<Response, Problem> {
     let limit = asked.limit.unwrap_or(PAGE);
     let after = asked.cursor.map(|id| GameId::from_hex(&id).ok_or_else(wrong_cursor));
@@ -193,7 +193,7 @@ pub(super) struct Searched {
 
 pub(super) async fn search(
     State(api): State<Api>,
-    Extension(caller): Extension<Caller>,
+    Extension(caller): Extension<ApiCaller>,
     Parameters(asked): Parameters<Searched>,
 ) -> Result<Response, Problem> {
     let request = SearchRequest {
@@ -223,13 +223,13 @@ pub(super) async fn search(
     }
 }
 
-fn all(games: &[Arc<GameView>], caller: Caller) -> Vec<Value> {
+fn all(games: &[Arc<GameView>], caller: ApiCaller) -> Vec<Value> {
     games.iter().map(|game| shape::game(game, caller.role)).collect()
 }
 
 async fn show(
     api: &Api,
-    caller: Caller,
+    caller: ApiCaller,
     command: Command,
     status: StatusCode,
 ) -> Result<Response, Problem> {
@@ -240,7 +240,7 @@ async fn show(
 }
 
 /// One Game, with where its players connect.
-async fn shown(api: &Api, game: &GameView, caller: Caller) -> axum::Json<Value> {
+async fn shown(api: &Api, game: &GameView, caller: ApiCaller) -> axum::Json<Value> {
     let mut shown = shape::game(game, caller.role);
     shown["connect"] = shape::address(found(api, game.id).await.as_ref());
     axum::Json(shown)

@@ -19,7 +19,7 @@ use crate::proxies::client_of;
 
 /// Who asks.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Caller {
+pub(super) struct ApiCaller {
     pub(super) role: Role,
     /// The place of its key among all; none where no key was needed.
     key: Option<usize>,
@@ -27,7 +27,7 @@ pub(super) struct Caller {
     network: u128,
 }
 
-impl Caller {
+impl ApiCaller {
     /// The fleets that it is tied to; empty: all.
     pub(super) fn fleets(self, api: &Api) -> &[String] {
         self.key.map_or(&[], |place| api.keys.fleets(place))
@@ -145,7 +145,7 @@ fn identify(
     headers: &HeaderMap,
     roles: &[Role],
     network: u128,
-) -> Result<Caller, Problem> {
+) -> Result<ApiCaller, Problem> {
     let Some(shown) = headers.get(header::AUTHORIZATION) else {
         if api.config.open {
             return nobody(headers, network);
@@ -177,15 +177,15 @@ fn identify(
         let detail = format!("this key is a {}'s; this is for: {}", role.label(), may.join(", "));
         return Err(Problem::new(problem::FORBIDDEN, detail));
     }
-    Ok(Caller { role, key: Some(place), network })
+    Ok(ApiCaller { role, key: Some(place), network })
 }
 
 /// Somebody without a key where none is needed. A page that had its own name point here shows in the
 /// host.
-fn nobody(headers: &HeaderMap, network: u128) -> Result<Caller, Problem> {
+fn nobody(headers: &HeaderMap, network: u128) -> Result<ApiCaller, Problem> {
     let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
     if host.is_some_and(|host| is_own(host, &[])) {
-        return Ok(Caller { role: Role::Operator, key: None, network });
+        return Ok(ApiCaller { role: Role::Operator, key: None, network });
     }
     Err(unknown("without a key only localhost and plain addresses are answered"))
 }

@@ -7,14 +7,14 @@ use rejoin_core::id::HostId;
 use rejoin_directory::{Answer, Command};
 use serde_json::json;
 
-use super::games::{Listed, PAGE, wrong_cursor};
+use super::games::{FleetListQuery, PAGE, wrong_cursor};
 use super::problem::Problem;
 use super::request::{Names, NoBody, Parameters, target};
 use super::{Api, shape, unexpected};
 
 pub(super) async fn list(
     State(api): State<Api>,
-    Parameters(asked): Parameters<Listed>,
+    Parameters(asked): Parameters<FleetListQuery>,
 ) -> Result<Response, Problem> {
     let limit = asked.limit.unwrap_or(PAGE);
     let after = asked.cursor.map(|id| HostId::from_hex(&id).ok_or_else(wrong_cursor));

@@ -140,18 +140,18 @@ impl ApiKey {
 
 /// A key with its bucket.
 #[derive(Debug)]
-pub(crate) struct Held {
+pub(crate) struct HeldKey {
     pub(crate) key: ApiKey,
     bucket: Bucket,
 }
 
 /// All keys.
 #[derive(Debug, Default)]
-pub(crate) struct Keyring(Vec<Held>);
+pub(crate) struct Keyring(Vec<HeldKey>);
 
 impl Keyring {
     pub(crate) fn new(keys: &[ApiKey]) -> Self {
-        let held = |key: &ApiKey| Held { key: key.clone(), bucket: Bucket::default() };
+        let held = |key: &ApiKey| HeldKey { key: key.clone(), bucket: Bucket::default() };
         Self(keys.iter().map(held).collect())
     }
 
@@ -160,14 +160,14 @@ impl Keyring {
     }
 
     /// The key of this text, and its place. All are looked at, however early one is found.
-    pub(crate) fn find(&self, text: &str) -> Option<(usize, &Held)> {
+    pub(crate) fn find(&self, text: &str) -> Option<(usize, &HeldKey)> {
         let hash = Sha256::digest(text.as_bytes()).into();
         let all = self.0.iter().enumerate();
         all.fold(None, |found, one| if one.1.key.is(&hash) { Some(one) } else { found })
     }
 
     /// The key at this place.
-    pub(crate) fn at(&self, place: usize) -> Option<&Held> {
+    pub(crate) fn at(&self, place: usize) -> Option<&HeldKey> {
         self.0.get(place)
     }
 
@@ -177,7 +177,7 @@ impl Keyring {
     }
 }
 
-impl Held {
+impl HeldKey {
     /// Takes one request from the bucket.
     ///
     /// # Errors

@@ -20,8 +20,8 @@ use rejoin_directory::{Answer, Command, Refusal};
 use serde_json::Value;
 use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
 
-use self::word::{Hello, Said, Unreadable, Word};
-use super::guard::Caller;
+use self::word::{DirectoryWord, Hello, HostRequest, Unreadable};
+use super::guard::ApiCaller;
 use super::key::{ApiKey, Bucket};
 use super::problem::{self, Problem};
 use super::{Api, fleets, unexpected};
@@ -41,16 +41,16 @@ const WRITE_WITHIN: Duration = Duration::from_secs(30);
 const SILENT_BEATS: u32 = 3;
 /// Questions of one host under way; more wait at its own end.
 const ASKS_MAX: usize = 64;
-/// How long somebody who says too much has to wait before the next word is read.
+/// How long the reader sleeps at a time while a host is over its rate of messages.
 const REST: Duration = Duration::from_millis(2);
 /// The status of a close whose reason is the code of a problem.
 const CLOSE_PROBLEM: u16 = 4_000;
 
-/// Why a line is over.
+/// Why the connection of a host ends.
 enum Over {
-    /// The other end is gone, or nobody can tell it anything.
+    /// The host is gone or does not read: nothing is sent any more.
     Gone,
-    /// It is told why.
+    /// The host gets this problem as the last message.
     Why(Problem),
 }
 
@@ -68,7 +68,7 @@ impl From<AskError> for Over {
 
 pub(super) async fn open(
     State(api): State<Api>,
-    Extension(caller): Extension<Caller>,
+    Extension(caller): Extension<ApiCaller>,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Result<Response, Problem> {
     let upgrade = upgrade.map_err(|_| {
@@ -78,24 +78,24 @@ pub(super) async fn open(
     Ok(upgrade.on_upgrade(move |socket| serve(api, caller, socket)))
 }
 
-async fn serve(api: Api, caller: Caller, socket: WebSocket) {
+async fn serve(api: Api, caller: ApiCaller, socket: WebSocket) {
     let (sink, stream) = socket.split();
-    let mut line = Line { api, caller, sink, stream, heard_at: Instant::now() };
-    if let Err(Over::Why(problem)) = line.run().await {
-        line.close(&problem).await;
+    let mut connection = HostConnection { api, caller, sink, stream, heard_at: Instant::now() };
+    if let Err(Over::Why(problem)) = connection.run().await {
+        connection.close(&problem).await;
     }
 }
 
-/// One line.
-struct Line {
+/// The WebSocket of one host's process.
+struct HostConnection {
     api: Api,
-    caller: Caller,
+    caller: ApiCaller,
     sink: SplitSink<WebSocket, Message>,
     stream: SplitStream<WebSocket>,
     heard_at: Instant,
 }
 
-impl Line {
+impl HostConnection {
     async fn run(&mut self) -> Result<(), Over> {
         let hello = timeout(HELLO_WITHIN, self.next_text()).await;
         let hello = hello.map_err(|_| Problem::new(problem::BODY_TOO_SLOW, "say hello first"))?;
@@ -132,8 +132,8 @@ impl Line {
                     while bucket.spend(self.api.server.0.clock.now().0, ApiKey::RATE_PER_S).is_err() {
                         tokio::time::sleep(REST).await;
                     }
-                    match Said::read(&text).map_err(bad_word)? {
-                        Said::Word(Word::Plain(word)) => {
+                    match HostRequest::read(&text).map_err(bad_word)? {
+                        HostRequest::Word(DirectoryWord::Plain(word)) => {
                             self.api.door.host_said(speaker.0, speaker.1, word).await?;
                         }
                         said => asks.push(answer(self.api.clone(), self.caller, speaker, process, said)),
@@ -181,8 +181,8 @@ impl Line {
         }
     }
 
-    async fn say(&mut self, told: &Value) -> Result<(), Over> {
-        self.send(Message::Text(told.to_string().into())).await
+    async fn say(&mut self, message: &Value) -> Result<(), Over> {
+        self.send(Message::Text(message.to_string().into())).await
     }
 
     async fn send(&mut self, message: Message) -> Result<(), Over> {
@@ -192,10 +192,10 @@ impl Line {
         }
     }
 
-    /// Says why, as far as it is heard.
+    /// Sends the reason and closes the WebSocket; gives up if the host does not read.
     async fn close(&mut self, problem: &Problem) {
-        let told = self.say(&word::bye(problem)).await;
-        if told.is_ok() {
+        let said = self.say(&word::bye(problem)).await;
+        if said.is_ok() {
             let frame = CloseFrame { code: CLOSE_PROBLEM, reason: problem.code().into() };
             let _ = self.send(Message::Close(Some(frame))).await;
         }
@@ -205,40 +205,49 @@ impl Line {
 /// Answers one question of a host. An error is an end of the line.
 async fn answer(
     api: Api,
-    caller: Caller,
-    speaker: word::Speaker,
+    caller: ApiCaller,
+    speaker: word::HostProcess,
     process: u64,
-    said: Said,
+    said: HostRequest,
 ) -> Result<Value, Over> {
     let (ask, outcome) = match said {
-        Said::Word(Word::Ready(word)) => {
+        HostRequest::Word(DirectoryWord::Ready(word)) => {
             api.door.host_said(speaker.0, speaker.1, word).await?;
             return readied(&api, speaker).await;
         }
         // Words that wait for nothing were carried at once.
-        Said::Word(Word::Plain(_)) => return Err(Over::Gone),
-        Said::Admit(ask, admit) => {
+        HostRequest::Word(DirectoryWord::Plain(_)) => return Err(Over::Gone),
+        HostRequest::Admit(ask, admit) => {
             let entry = admit.entry(process);
             let asked = api.door.admit(speaker, admit.game, admit.seat, admit.player, entry);
             (ask, asked.await.map_err(Problem::from))
         }
-        Said::Left(ask, game, seat) => {
+        HostRequest::Left(ask, game, seat) => {
             (ask, api.door.remove(speaker, game, seat).await.map_err(Problem::from))
         }
-        Said::Seats(ask, game) => (ask, look(&api, caller, game, Command::ListSeats(game)).await),
-        Said::Game(ask, game) => (ask, look(&api, caller, game, Command::DescribeGame(game)).await),
+        HostRequest::Seats(ask, game) => {
+            (ask, look(&api, caller, game, Command::ListSeats(game)).await)
+        }
+        HostRequest::Game(ask, game) => {
+            (ask, look(&api, caller, game, Command::DescribeGame(game)).await)
+        }
     };
     Ok(word::answer(ask, outcome, caller.role))
 }
 
 /// Looks at a Game, if the host's key may.
-async fn look(api: &Api, caller: Caller, game: GameId, asked: Command) -> Result<Answer, Problem> {
+async fn look(
+    api: &Api,
+    caller: ApiCaller,
+    game: GameId,
+    asked: Command,
+) -> Result<Answer, Problem> {
     fleets::may_see(api, caller, game).await?;
     api.ask(asked).await
 }
 
-/// Asks how the host stands behind its word that it is ready. What was refused it is told as an order.
-async fn readied(api: &Api, (host, _): word::Speaker) -> Result<Value, Over> {
+/// Asks whether the directory takes the host as ready. A refusal goes to the host as an order.
+async fn readied(api: &Api, (host, _): word::HostProcess) -> Result<Value, Over> {
     match api.ask(Command::DescribeHost(host)).await? {
         Answer::Host(view) => Ok(word::readied(view.presence == Presence::Present)),
         other => Err(unexpected(&other).into()),

@@ -9,7 +9,7 @@ use super::{
 };
 
 /// One row.
-pub(super) struct Operation {
+pub(super) struct ApiOperation {
     pub(super) method: &'static str,
     /// Behind `/v1`.
     pub(super) path: &'static str,
@@ -17,7 +17,7 @@ pub(super) struct Operation {
     pub(super) route: MethodRouter<Api>,
 }
 
-impl Operation {
+impl ApiOperation {
     /// Whether it is about the directory; players are the hub's.
     pub(super) fn needs_directory(&self) -> bool {
         !self.path.starts_with("/players")
@@ -34,12 +34,12 @@ fn row(
     path: &'static str,
     roles: &'static [Role],
     route: MethodRouter<Api>,
-) -> Operation {
-    Operation { method, path, roles, route }
+) -> ApiOperation {
+    ApiOperation { method, path, roles, route }
 }
 
 /// The table.
-pub(super) fn operations() -> Vec<Operation> {
+pub(super) fn operations() -> Vec<ApiOperation> {
     let seat = "/games/{game}/seats/{seat}";
     let placement = "/queues/{queue}/placements/{placement}";
     vec![

@@ -12,7 +12,7 @@ use rejoin_directory::Command;
 use rejoin_directory::queue::PlacementNews;
 use serde_json::json;
 
-use super::guard::Caller;
+use super::guard::ApiCaller;
 use super::problem::Problem;
 use super::request::Names;
 use super::{Api, shape};
@@ -20,7 +20,7 @@ use crate::directory::Notice;
 
 pub(super) async fn watch_one(
     State(api): State<Api>,
-    Extension(caller): Extension<Caller>,
+    Extension(caller): Extension<ApiCaller>,
     names: Names,
 ) -> Result<Response, Problem> {
     events(&api, caller, names.name(0), Some(names.name(1))).await
@@ -28,7 +28,7 @@ pub(super) async fn watch_one(
 
 pub(super) async fn watch_all(
     State(api): State<Api>,
-    Extension(caller): Extension<Caller>,
+    Extension(caller): Extension<ApiCaller>,
     names: Names,
 ) -> Result<Response, Problem> {
     events(&api, caller, names.name(0), None).await
@@ -36,7 +36,7 @@ pub(super) async fn watch_all(
 
 async fn events(
     api: &Api,
-    caller: Caller,
+    caller: ApiCaller,
     queue: String,
     placement: Option<String>,
 ) -> Result<Response, Problem> {

@@ -25,7 +25,7 @@ const PAGE_MAX: usize = 100;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Listed {
+pub(super) struct PlayersQuery {
     cursor: Option<String>,
     limit: Option<usize>,
 }
@@ -63,7 +63,7 @@ pub(super) struct NewBan {
 
 pub(super) async fn list(
     State(api): State<Api>,
-    Parameters(asked): Parameters<Listed>,
+    Parameters(asked): Parameters<PlayersQuery>,
 ) -> Result<Response, Problem> {
     let limit = asked.limit.unwrap_or(PAGE);
     if !(1..=PAGE_MAX).contains(&limit) {

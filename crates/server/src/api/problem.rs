@@ -9,14 +9,14 @@ use serde_json::{Map, Value, json};
 use crate::directory::AskError;
 
 /// A kind of problem: its code, its status and its title.
-pub(crate) type Kind = (&'static str, u16, &'static str);
+pub(crate) type ProblemKind = (&'static str, u16, &'static str);
 
 macro_rules! kinds {
     ($($name:ident = ($code:literal, $status:literal, $title:literal);)*) => {
-        $(pub(crate) const $name: Kind = ($code, $status, $title);)*
+        $(pub(crate) const $name: ProblemKind = ($code, $status, $title);)*
 
         /// All of them.
-        pub(crate) const KINDS: &[Kind] = &[$($name),*];
+        pub(crate) const KINDS: &[ProblemKind] = &[$($name),*];
     };
 }
 
@@ -86,14 +86,14 @@ kinds! {
 /// A problem on its way to whoever asked.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Problem {
-    kind: Kind,
+    kind: ProblemKind,
     detail: String,
     more: Map<String, Value>,
     headers: Vec<(HeaderName, HeaderValue)>,
 }
 
 impl Problem {
-    pub(crate) fn new(kind: Kind, detail: impl Into<String>) -> Self {
+    pub(crate) fn new(kind: ProblemKind, detail: impl Into<String>) -> Self {
         Self { kind, detail: detail.into(), more: Map::new(), headers: Vec::new() }
     }
 
@@ -186,7 +186,7 @@ impl From<Refusal> for Problem {
 }
 
 /// The row of each refusal.
-fn kind_of(refusal: &Refusal) -> Kind {
+fn kind_of(refusal: &Refusal) -> ProblemKind {
     match refusal {
         Refusal::NotFound(what) => match what {
             What::Fleet => FLEET_NOT_FOUND,

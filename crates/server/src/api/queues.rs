@@ -16,7 +16,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::games::yes;
-use super::guard::Caller;
+use super::guard::ApiCaller;
 use super::problem::Problem;
 use super::request::{Data, Json, Names, NoBody, NoParameters, Parameters, ShownSecret, some};
 use super::seats::GuestBody;
@@ -31,7 +31,7 @@ pub(super) async fn all(api: &Api) -> Result<Vec<QueueSpec>, Problem> {
 
 pub(super) async fn list(
     State(api): State<Api>,
-    Extension(caller): Extension<Caller>,
+    Extension(caller): Extension<ApiCaller>,
     Parameters(NoParameters {}): Parameters<NoParameters>,
 ) -> Result<Response, Problem> {
     let mut known = all(&api).await?;
@@ -177,7 +177,7 @@ struct Measured {
 
 pub(super) async fn place(
     State(api): State<Api>,
-    Extension(caller): Extension<Caller>,
+    Extension(caller): Extension<ApiCaller>,
     names: Names,
     Json(new): Json<NewPlacement>,
 ) -> Result<Response, Problem> {
@@ -232,7 +232,7 @@ pub(super) async fn describe_placement(
 
 pub(super) async fn cancel(
     State(api): State<Api>,
-    Extension(caller): Extension<Caller>,
+    Extension(caller): Extension<ApiCaller>,
     names: Names,
     ShownSecret(secret): ShownSecret,
     NoBody: NoBody,

@@ -14,7 +14,7 @@ use rejoin_directory::{Answer, Command, Refusal, Secret, What};
 use serde::Deserialize;
 use serde_json::json;
 
-use super::guard::Caller;
+use super::guard::ApiCaller;
 use super::problem::{self, Problem};
 use super::request::{Data, Json, Names, NoBody, Parameters, PathNames, ShownSecret, some};
 use super::{Api, games, shape, unexpected};
@@ -47,7 +47,7 @@ pub(super) struct Reservation {
 
 pub(super) async fn reserve(
     State(api): State<Api>,
-    Extension(caller): Extension<Caller>,
+    Extension(caller): Extension<ApiCaller>,
     names: Names,
     Json(asked): Json<Reservation>,
 ) -> Result<Response, Problem> {
@@ -74,7 +74,7 @@ pub(super) async fn reserve(
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Listed {
+pub(super) struct SeatsQuery {
     player: Option<String>,
     status: Option<String>,
     cursor: Option<String>,
@@ -84,7 +84,7 @@ pub(super) struct Listed {
 pub(super) async fn list(
     State(api): State<Api>,
     names: PathNames,
-    Parameters(asked): Parameters<Listed>,
+    Parameters(asked): Parameters<SeatsQuery>,
 ) -> Result<Response, Problem> {
     let limit = asked.limit.unwrap_or(SEATS_PAGE_MAX);
     let status = asked.status.map(|name| status(&name)).transpose()?;
@@ -131,7 +131,7 @@ pub(super) async fn extend(
 /// Gives a seat back. One that is over already needs nothing done.
 pub(super) async fn release(
     State(api): State<Api>,
-    Extension(caller): Extension<Caller>,
+    Extension(caller): Extension<ApiCaller>,
     names: Names,
     ShownSecret(secret): ShownSecret,
     NoBody: NoBody,
@@ -155,14 +155,14 @@ pub(super) async fn release(
 /// Which stay of which session a seat is for.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Stay {
+pub(super) struct StayBody {
     session: String,
     stay: u32,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Claim {
+pub(super) struct ClaimBody {
     player: String,
     session: String,
     stay: u32,
@@ -181,7 +181,7 @@ fn holder(session: &str, stay: u32) -> Result<Holder, Problem> {
 pub(super) async fn claim(
     State(api): State<Api>,
     names: Names,
-    Json(asked): Json<Claim>,
+    Json(asked): Json<ClaimBody>,
 ) -> Result<Response, Problem> {
     let (player, holder) = (asked.player, holder(&asked.session, asked.stay)?);
     one(&api, &names, |game, seat| Command::Claim { game, seat, player, holder }).await
@@ -190,7 +190,7 @@ pub(super) async fn claim(
 pub(super) async fn confirm(
     State(api): State<Api>,
     names: Names,
-    Json(asked): Json<Stay>,
+    Json(asked): Json<StayBody>,
 ) -> Result<Response, Problem> {
     let holder = holder(&asked.session, asked.stay)?;
     one(&api, &names, |game, seat| Command::Confirm { game, seat, holder }).await
@@ -199,7 +199,7 @@ pub(super) async fn confirm(
 pub(super) async fn abandon(
     State(api): State<Api>,
     names: Names,
-    Json(asked): Json<Stay>,
+    Json(asked): Json<StayBody>,
 ) -> Result<Response, Problem> {
     let holder = holder(&asked.session, asked.stay)?;
     one(&api, &names, |game, seat| Command::Abandon { game, seat, holder }).await
@@ -208,7 +208,7 @@ pub(super) async fn abandon(
 pub(super) async fn complete(
     State(api): State<Api>,
     names: Names,
-    Json(asked): Json<Stay>,
+    Json(asked): Json<StayBody>,
 ) -> Result<Response, Problem> {
     let holder = holder(&asked.session, asked.stay)?;
     one(&api, &names, |game, seat| Command::Complete { game, seat, holder }).await

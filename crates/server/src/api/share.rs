@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::key::{Bucket, Held};
+use super::key::{Bucket, HeldKey};
 
 /// Games that a search may look at for the price of a request.
 pub(super) const WORK_UNIT: usize = 500;
@@ -55,14 +55,14 @@ impl Shares {
     ///
     /// # Errors
     /// In how many seconds there will be one.
-    pub(super) fn spend(&self, key: &Held, who: Who, now_us: u64) -> Result<(), u64> {
+    pub(super) fn spend(&self, key: &HeldKey, who: Who, now_us: u64) -> Result<(), u64> {
         let rate = key.key.rate_per_s;
         let own = self.with(who, now_us, |record| record.bucket.spend(now_us, own_rate(rate)));
         own.or_else(|wait| key.spend_at(now_us).map_err(|other| wait.min(other)))
     }
 
     /// Owes what a search has cost beyond its request.
-    pub(super) fn owe(&self, key: &Held, who: Who, now_us: u64, work: usize) {
+    pub(super) fn owe(&self, key: &HeldKey, who: Who, now_us: u64, work: usize) {
         let cost = u32::try_from(work / WORK_UNIT).unwrap_or(u32::MAX);
         let rate = own_rate(key.key.rate_per_s);
         let left = self.with(who, now_us, |record| record.bucket.owe(now_us, rate, cost));

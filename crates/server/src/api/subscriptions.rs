@@ -13,7 +13,7 @@ use rejoin_directory::search::News;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::guard::Caller;
+use super::guard::ApiCaller;
 use super::key::Role;
 use super::problem::Problem;
 use super::request::{Parameters, target};
@@ -32,7 +32,7 @@ pub(super) struct Subscribed {
 
 pub(super) async fn subscribe(
     State(api): State<Api>,
-    Extension(caller): Extension<Caller>,
+    Extension(caller): Extension<ApiCaller>,
     Parameters(asked): Parameters<Subscribed>,
 ) -> Result<Response, Problem> {
     let target = target(asked.fleet, asked.alias)?;

@@ -14,8 +14,8 @@ use super::super::problem::Problem;
 use super::super::request::Data;
 use super::super::shape;
 
-/// Which process of which host speaks.
-pub(super) type Speaker = (HostId, OwnerEpoch);
+/// A host and the lease of its process.
+pub(super) type HostProcess = (HostId, OwnerEpoch);
 
 /// Why a message is none: in words.
 pub(super) struct Unreadable(pub(super) String);
@@ -77,21 +77,21 @@ impl Hello {
     }
 }
 
-/// What a host says once it is welcome.
-pub(super) enum Said {
-    Word(Word),
+/// A message of a host after its hello.
+pub(super) enum HostRequest {
+    Word(DirectoryWord),
     /// Questions, each with the number that its answer repeats.
-    Admit(u64, Admit),
+    Admit(u64, AdmitRequest),
     Left(u64, GameId, SeatId),
     Seats(u64, GameId),
     Game(u64, GameId),
 }
 
-/// A word for the directory.
-pub(super) enum Word {
-    /// Nothing is waited for.
+/// A message that goes on to the directory.
+pub(super) enum DirectoryWord {
+    /// The host gets no answer.
     Plain(HostWord),
-    /// It is told when this is so, and durable.
+    /// The host gets a `readied` once the directory has taken this and it is durable.
     Ready(HostWord),
 }
 
@@ -130,26 +130,31 @@ struct Admission {
 }
 
 /// May this player come in?
-pub(super) struct Admit {
+pub(super) struct AdmitRequest {
     pub(super) game: GameId,
     pub(super) seat: SeatId,
     pub(super) player: Option<String>,
     number: u32,
 }
 
-impl Admit {
+impl AdmitRequest {
     pub(super) fn entry(&self, process: u64) -> Entry {
         Entry { process, number: self.number }
     }
 }
 
-impl Said {
+impl HostRequest {
     pub(super) fn read(text: &Utf8Bytes) -> Result<Self, Unreadable> {
-        let plain = |word| Ok(Self::Word(Word::Plain(word)));
+        let plain = |word| Ok(Self::Word(DirectoryWord::Plain(word)));
         match parse(text)? {
             Message::Ready { port, log_paths, hooks_set, games } => {
                 let games = games.into_iter().map(|game| game.0).collect();
-                Ok(Self::Word(Word::Ready(HostWord::Ready { port, log_paths, hooks_set, games })))
+                Ok(Self::Word(DirectoryWord::Ready(HostWord::Ready {
+                    port,
+                    log_paths,
+                    hooks_set,
+                    games,
+                })))
             }
             Message::Healthy { well } => plain(HostWord::Healthy(well)),
             Message::Began(it) => plain(HostWord::Began(it.game.0, outcome(it.refused))),
@@ -162,7 +167,7 @@ impl Said {
             }
             Message::Admit(it) => {
                 let (game, seat, player, number) = (it.game.0, it.seat.0, it.player, it.entry);
-                Ok(Self::Admit(it.ask, Admit { game, seat, player, number }))
+                Ok(Self::Admit(it.ask, AdmitRequest { game, seat, player, number }))
             }
             Message::Left { ask, game, seat } => Ok(Self::Left(ask, game.0, seat.0)),
             Message::Seats { ask, game } => Ok(Self::Seats(ask, game.0)),
@@ -214,7 +219,7 @@ pub(super) fn bye(problem: &Problem) -> Value {
     json!({"bye": problem.body()})
 }
 
-/// An order.
+/// An order of the directory as the message that the host gets.
 pub(super) fn order(order: &HostOrder) -> Value {
     let about = |game: &GameId| json!({"game": game.to_string()});
     match order {
