@@ -1,15 +1,15 @@
 //! ENet as a transport: reliable and unreliable messages in datagrams, one frame each, always protobuf.
 //! Everything that must arrive is on one reliable channel; `Loose` frames may be lost.
 //!
-//! ENet itself gives a slot and several answers to any datagram that asks for it, whoever's address
-//! stands on it. So it does not see the socket: `door` looks at every datagram first.
+//! ENet itself gives a slot and several answers to any datagram that asks for it, even if its address is
+//! forged. So it does not read the UDP socket itself: `socket` checks every datagram first.
 
+mod connection;
 mod cookie;
-mod door;
-mod guest;
 mod keeper;
-mod line;
+mod peer;
 mod sieve;
+mod socket;
 mod window;
 
 use std::sync::Arc;
@@ -19,15 +19,15 @@ pub use rejoin_seal::ServerKey;
 use tokio::net::UdpSocket;
 
 use self::cookie::Cookies;
-use self::door::Door;
 use self::keeper::Keeper;
+use self::socket::EnetSocket;
 use crate::server::Server;
 
-/// How a door for ENet is kept.
+/// Settings of a UDP port on which clients connect by ENet.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct EnetConfig {
-    /// Let peers in that know nothing of cookies. Somebody may then take slots in another's name, as
-    /// many as that address may have, for a few seconds each.
+    /// Let peers in that know nothing of cookies. A sender that forges an address may then take as many
+    /// slots as that address may have, for a few seconds each.
     pub stock: bool,
     /// Peers at a time on one port; ENet has numbers for 4,095.
     pub peers_max: usize,
@@ -40,12 +40,12 @@ pub struct EnetConfig {
 /// Whether a connection is encrypted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Encryption {
-    /// Never.
+    /// Datagrams are never encrypted; a client that requires it is not let in.
     Off,
     /// If the client wants it.
     #[default]
     Preferred,
-    /// Nobody is let in otherwise.
+    /// A client that does not encrypt is not let in.
     Required,
 }
 
@@ -107,7 +107,7 @@ impl Server {
             None => ServerKey::generate().map_err(|error| error.to_string())?,
         };
         let keys = (Cookies::new(secret, Instant::now()), key);
-        let door = Door::new(socket.clone(), self.clone(), config.clone(), keys);
-        Keeper::new(door, socket.clone(), self.clone(), config.peers_max, chance)
+        let enet_socket = EnetSocket::new(socket.clone(), self.clone(), config.clone(), keys);
+        Keeper::new(enet_socket, socket.clone(), self.clone(), config.peers_max, chance)
     }
 }

@@ -1,5 +1,5 @@
-//! Proofs of address: whoever shows one has received what we sent there. They are made from a key that
-//! nobody else has, so nothing is remembered for those who have not shown theirs.
+//! Proofs of address: a peer that shows one has received what we sent to its address. They are made from
+//! a key that only this process has, so nothing is kept for peers that have not shown theirs.
 
 use std::net::{IpAddr, SocketAddr};
 use std::time::{Duration, Instant};
@@ -9,7 +9,7 @@ use rejoin_wire::enet::Cookie;
 /// A cookie is good for this long at least, and for twice as long at most.
 const LIFE: Duration = Duration::from_secs(10);
 
-/// Makes and checks cookies. Its key lives as long as the door.
+/// Makes and checks cookies. Its key lives as long as the socket.
 pub(super) struct Cookies {
     key: [u8; 32],
     start: Instant,
@@ -20,7 +20,7 @@ impl Cookies {
         Self { key, start }
     }
 
-    /// A cookie for whoever is there.
+    /// A cookie for this address.
     pub(super) fn make(&self, address: SocketAddr, now: Instant) -> Cookie {
         *self.of(address, self.age(now)).as_bytes()
     }

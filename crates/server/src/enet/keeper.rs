@@ -1,6 +1,6 @@
-//! The task that owns ENet on one port: it lets ENet read and write, hands out what came, sends what
-//! connections want sent, and sees to it that whoever is gone leaves nothing. With nobody there it only
-//! waits for its socket.
+//! The task that owns ENet on one port: it lets ENet read and write, passes received messages to their
+//! connections, sends what connections want sent, and drops all state of a peer that is gone. Without
+//! peers it only waits for its socket.
 
 use std::collections::{BTreeSet, HashMap};
 use std::net::SocketAddr;
@@ -15,22 +15,24 @@ use rusty_enet::{Event, Host, HostSettings, Packet, PeerID, PeerState};
 use tokio::net::UdpSocket;
 use tokio::sync::{Semaphore, mpsc, watch};
 
-use super::door::Door;
-use super::line::{LineId, LineSink, LineSource, Order, ROOM_BYTES, farewell_number};
-use super::sieve::Waiting;
+use super::connection::{
+    EnetCommand, EnetConnectionId, EnetSink, EnetSource, ROOM_BYTES, farewell_number,
+};
+use super::sieve::ReaderBacklog;
+use super::socket::EnetSocket;
 use super::window::EARLY_BYTES_MAX;
 use crate::metrics::Transport;
 use crate::server::Server;
 use crate::transport::{self, Heard, Peer};
 
-/// How often ENet is looked after while somebody is there: it sends again what was lost.
+/// How often ENet runs while there is a peer: it sends again what was lost.
 const TICK: Duration = Duration::from_millis(15);
 /// How often those are looked for who are late.
 const SWEEP: Duration = Duration::from_secs(1);
-/// Orders under way to this task; connections wait with more.
-const ORDERS_MAX: usize = 1_024;
-/// Orders that are carried out in one turn.
-const ORDERS_PER_TURN: usize = 512;
+/// Commands under way to this task; connections wait with more.
+const COMMANDS_MAX: usize = 1_024;
+/// Commands that are carried out in one turn.
+const COMMANDS_PER_TURN: usize = 512;
 /// The largest datagram: what every network carries.
 const DATAGRAM_BYTES: u16 = 1_392;
 /// Without a sign of life ENet gives a peer up between these, a little before a heartbeat would.
@@ -39,33 +41,33 @@ const SILENCE_MS: (u32, u32) = (5_000, 10_000);
 const TRIES: u32 = 32;
 
 pub(super) struct Keeper {
-    host: Host<Door>,
+    host: Host<EnetSocket>,
     server: Server,
     socket: Arc<UdpSocket>,
-    lines: HashMap<usize, Line>,
+    connections: HashMap<usize, EnetConnection>,
     /// The slot of each address that is connected.
     slots: HashMap<SocketAddr, usize>,
     /// Connections so far.
     last: u64,
-    orders: mpsc::Receiver<Order>,
-    /// What connections give their orders with.
-    doors: (mpsc::Sender<Order>, mpsc::UnboundedSender<LineId>),
-    ended: mpsc::UnboundedReceiver<LineId>,
+    commands: mpsc::Receiver<EnetCommand>,
+    /// Cloned for each connection: where its commands and its end go.
+    senders: (mpsc::Sender<EnetCommand>, mpsc::UnboundedSender<EnetConnectionId>),
+    ended: mpsc::UnboundedReceiver<EnetConnectionId>,
     swept_at: Instant,
 }
 
 /// One connection, seen from here.
-struct Line {
-    id: LineId,
+struct EnetConnection {
+    id: EnetConnectionId,
     address: SocketAddr,
     incoming: mpsc::UnboundedSender<Heard>,
-    waiting: Arc<Waiting>,
+    waiting: Arc<ReaderBacklog>,
     room: Arc<Semaphore>,
 }
 
-impl Drop for Line {
+impl Drop for EnetConnection {
     fn drop(&mut self) {
-        // Whoever waits to send something does so for nothing.
+        // Ends the waits for room of the connection's writer.
         self.room.close();
     }
 }
@@ -80,7 +82,7 @@ enum Happened {
 impl Keeper {
     /// Takes the socket over. The clock that peers see starts anywhere.
     pub(super) fn new(
-        door: Door,
+        enet_socket: EnetSocket,
         socket: Arc<UdpSocket>,
         server: Server,
         peers_max: usize,
@@ -96,7 +98,7 @@ impl Keeper {
             seed: Some(u32::from_be_bytes([d ^ e, f, g, h])),
             ..HostSettings::default()
         };
-        let mut host = Host::new(door, settings).map_err(|error| error.to_string())?;
+        let mut host = Host::new(enet_socket, settings).map_err(|error| error.to_string())?;
         let largest = server.0.limits.server_frame_bytes(Encoding::Protobuf);
         let set = host.set_maximum_packet_size(largest);
         // More than is ever let in: ENet would refuse what all the rest waits for as well.
@@ -104,30 +106,30 @@ impl Keeper {
         let early_max = EARLY_BYTES_MAX + 2 * heard_max;
         let set = set.and_then(|()| host.set_maximum_waiting_data(early_max));
         set.and_then(|()| host.set_mtu(DATAGRAM_BYTES)).map_err(|error| error.to_string())?;
-        let (order, orders) = mpsc::channel(ORDERS_MAX);
+        let (command, commands) = mpsc::channel(COMMANDS_MAX);
         let (end, ended) = mpsc::unbounded_channel();
         Ok(Self {
             host,
             server,
             socket,
-            lines: HashMap::new(),
+            connections: HashMap::new(),
             slots: HashMap::new(),
             last: 0,
-            orders,
-            doors: (order, end),
+            commands,
+            senders: (command, end),
             ended,
             swept_at: start,
         })
     }
 
-    /// Until the server has stopped and nobody is left.
+    /// Runs until the server has stopped and no connection is left.
     pub(super) async fn run(mut self) {
         let mut stopping = self.server.0.stopping.subscribe();
         loop {
             let has_more = self.turn();
             let is_stopping = *stopping.borrow();
             self.host.socket_mut().is_stopping = is_stopping;
-            if is_stopping && self.lines.is_empty() {
+            if is_stopping && self.connections.is_empty() {
                 return;
             }
             if has_more {
@@ -139,11 +141,11 @@ impl Keeper {
     }
 
     async fn wait(&mut self, stopping: &mut watch::Receiver<bool>, is_stopping: bool) {
-        let is_idle = self.host.socket_mut().is_empty() && self.lines.is_empty();
+        let is_idle = self.host.socket_mut().is_empty() && self.connections.is_empty();
         tokio::select! {
-            order = self.orders.recv() => {
-                if let Some(order) = order {
-                    self.obey(order);
+            command = self.commands.recv() => {
+                if let Some(command) = command {
+                    self.carry_out(command);
                 }
             }
             ended = self.ended.recv() => {
@@ -159,9 +161,9 @@ impl Keeper {
 
     /// Everything that can be done at once. True: there was more than fits into one turn.
     fn turn(&mut self) -> bool {
-        for _ in 0..ORDERS_PER_TURN {
-            let Ok(order) = self.orders.try_recv() else { break };
-            self.obey(order);
+        for _ in 0..COMMANDS_PER_TURN {
+            let Ok(command) = self.commands.try_recv() else { break };
+            self.carry_out(command);
         }
         while let Ok(id) = self.ended.try_recv() {
             self.let_go(id);
@@ -176,7 +178,7 @@ impl Keeper {
         }
         self.tell_broken();
         self.sweep();
-        self.host.socket_mut().next_turn() || !self.orders.is_empty()
+        self.host.socket_mut().next_turn() || !self.commands.is_empty()
     }
 
     fn service(&mut self) -> Option<Happened> {
@@ -196,23 +198,23 @@ impl Keeper {
     }
 
     fn connected(&mut self, slot: usize, address: Option<SocketAddr>) {
-        let guest = address.and_then(|address| self.host.socket_mut().guest(&address));
-        let (Some(address), Some(guest)) = (address, guest) else {
+        let known = address.and_then(|address| self.host.socket_mut().peer(&address));
+        let (Some(address), Some(known)) = (address, known) else {
             return self.host.peer_mut(PeerID(slot)).reset();
         };
-        guest.is_connected = true;
-        let (waiting, permit) = (guest.sieve.waiting.clone(), guest.permit.take());
-        let bell = guest.bell.clone();
-        let is_encrypted = guest.seal.is_some();
+        known.is_connected = true;
+        let (waiting, permit) = (known.sieve.waiting.clone(), known.permit.take());
+        let bell = known.bell.clone();
+        let is_encrypted = known.seal.is_some();
         self.host.peer_mut(PeerID(slot)).set_timeout(TRIES, SILENCE_MS.0, SILENCE_MS.1);
         self.last += 1;
-        let id = LineId { slot, number: self.last };
+        let id = EnetConnectionId { slot, number: self.last };
         let (incoming, heard) = mpsc::unbounded_channel();
         let room = Arc::new(Semaphore::new(ROOM_BYTES as usize));
-        let source = LineSource { incoming: heard, waiting: waiting.clone(), bell };
-        let (orders, ended) = self.doors.clone();
-        let sink = LineSink { id, orders, ended, room: room.clone() };
-        self.lines.insert(slot, Line { id, address, incoming, waiting, room });
+        let source = EnetSource { incoming: heard, waiting: waiting.clone(), bell };
+        let (commands, ended) = self.senders.clone();
+        let sink = EnetSink { id, commands, ended, room: room.clone() };
+        self.connections.insert(slot, EnetConnection { id, address, incoming, waiting, room });
         self.slots.insert(address, slot);
         let address = Some(address.ip().to_canonical());
         let peer = Peer { transport: Transport::Enet, address, is_encrypted };
@@ -224,31 +226,31 @@ impl Keeper {
     }
 
     fn received(&mut self, slot: usize, channel: u8, bytes: Bytes) {
-        let Some(line) = self.lines.get(&slot) else { return };
-        if let Some(guest) = self.host.socket_mut().guest(&line.address) {
-            guest.sieve.delivered(channel);
+        let Some(connection) = self.connections.get(&slot) else { return };
+        if let Some(known) = self.host.socket_mut().peer(&connection.address) {
+            known.sieve.delivered(channel);
         }
-        line.waiting.add(bytes.len());
+        connection.waiting.add(bytes.len());
         // Who does not read any more is about to be let go.
-        let _ = line.incoming.send(Heard::Message(bytes));
+        let _ = connection.incoming.send(Heard::Message(bytes));
     }
 
     /// ENet has forgotten the peer.
     fn gone(&mut self, slot: usize) {
-        if let Some(line) = self.lines.remove(&slot) {
-            self.slots.remove(&line.address);
-            self.host.socket_mut().forget(&line.address);
+        if let Some(connection) = self.connections.remove(&slot) {
+            self.slots.remove(&connection.address);
+            self.host.socket_mut().forget(&connection.address);
         }
     }
 
     fn tell_broken(&mut self) {
-        let door = self.host.socket_mut();
+        let socket = self.host.socket_mut();
         let (broken, replaced) =
-            (std::mem::take(&mut door.broken), std::mem::take(&mut door.replaced));
+            (std::mem::take(&mut socket.broken), std::mem::take(&mut socket.replaced));
         for (address, error) in broken {
-            let line = self.slots.get(&address).and_then(|slot| self.lines.get(slot));
-            if let Some(line) = line {
-                let _ = line.incoming.send(Heard::Broken(error));
+            let connection = self.slots.get(&address).and_then(|slot| self.connections.get(slot));
+            if let Some(connection) = connection {
+                let _ = connection.incoming.send(Heard::Broken(error));
             }
         }
         self.drop_all_of(&replaced);
@@ -264,8 +266,8 @@ impl Keeper {
         self.drop_all_of(&late);
     }
 
-    /// Whatever ENet has of these addresses. One walk for all of them: whoever is not connected yet
-    /// has a slot that only ENet knows.
+    /// Drops all that ENet has of these addresses. One walk for all of them: a peer that is not connected
+    /// yet has a slot that only ENet knows.
     fn drop_all_of(&mut self, addresses: &BTreeSet<SocketAddr>) {
         if addresses.is_empty() {
             return;
@@ -280,20 +282,20 @@ impl Keeper {
             .for_each(rusty_enet::Peer::reset);
         for address in addresses {
             if let Some(slot) = self.slots.remove(address) {
-                self.lines.remove(&slot);
+                self.connections.remove(&slot);
             }
             self.host.socket_mut().forget(address);
         }
     }
 
-    fn obey(&mut self, order: Order) {
-        let (Order::Send(id, _) | Order::Close(id, _)) = &order;
-        if self.lines.get(&id.slot).is_none_or(|line| line.id != *id) {
+    fn carry_out(&mut self, command: EnetCommand) {
+        let (EnetCommand::Send(id, _) | EnetCommand::Close(id, _)) = &command;
+        if self.connections.get(&id.slot).is_none_or(|connection| connection.id != *id) {
             return;
         }
         let peer = self.host.peer_mut(PeerID(id.slot));
-        match order {
-            Order::Send(_, parcel) => {
+        match command {
+            EnetCommand::Send(_, parcel) => {
                 let is_loose = channel_of_server(parcel.as_ref()) == UNRELIABLE;
                 let packet = if is_loose {
                     Packet::unreliable(Box::new(parcel))
@@ -303,16 +305,16 @@ impl Keeper {
                 // A peer that asked for one channel has everything on it.
                 let has_both = peer.channel_count() >= CHANNELS;
                 let channel = if is_loose && has_both { UNRELIABLE } else { RELIABLE };
-                // Not taken: the peer is leaving, and that is told when it has.
+                // Not taken: the peer is leaving, and ENet reports when it has.
                 let _ = peer.send(channel, &packet);
             }
-            Order::Close(_, code) => peer.disconnect_later(farewell_number(code)),
+            EnetCommand::Close(_, code) => peer.disconnect_later(farewell_number(code)),
         }
     }
 
     /// The connection's task has ended: so has everything else of it.
-    fn let_go(&mut self, id: LineId) {
-        if self.lines.get(&id.slot).is_none_or(|line| line.id != id) {
+    fn let_go(&mut self, id: EnetConnectionId) {
+        if self.connections.get(&id.slot).is_none_or(|connection| connection.id != id) {
             return;
         }
         let number = farewell_number(CloseCode::Unspecified);

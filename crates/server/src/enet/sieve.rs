@@ -9,11 +9,11 @@ use rejoin_wire::DecodeError;
 use rejoin_wire::enet::datagram::{Command, Datagram, Kind};
 use rejoin_wire::enet::{LOOSE_BYTES_MAX, RELIABLE, UNRELIABLE};
 
-use super::window::Window;
+use super::window::ReliableWindow;
 
 /// What may wait for one connection's reader before no more is let in: what a client may have
 /// unacknowledged by our own window, and a little. A peer that keeps to the window is never held back
-/// while its reader pauses; whoever is waits for ENet to say it again, each time for twice as long.
+/// while its reader pauses; any other waits for ENet to send again, each time for twice as long.
 const WAITING_BYTES_MAX: usize = 384 << 10;
 const WAITING_FRAMES_MAX: usize = 384;
 /// What a datagram without a message costs at least, as a ping does.
@@ -23,16 +23,16 @@ const WRONG_PROOFS_MAX: u8 = 8;
 /// Times of our answers to a stranger that are remembered.
 const TIMES_MAX: usize = 8;
 
-/// What waits for a reader. Its two ends count from two tasks.
+/// How much waits for a connection's reader. ENet's task adds, the reader's task removes.
 #[derive(Debug, Default)]
-pub(super) struct Waiting {
+pub(super) struct ReaderBacklog {
     bytes: AtomicUsize,
     frames: AtomicUsize,
     /// Bytes of control commands that were not charged yet.
     control: AtomicUsize,
 }
 
-impl Waiting {
+impl ReaderBacklog {
     pub(super) fn add(&self, bytes: usize) {
         self.bytes.fetch_add(bytes, Ordering::AcqRel);
         self.frames.fetch_add(1, Ordering::AcqRel);
@@ -59,7 +59,7 @@ impl Waiting {
     }
 }
 
-/// Somebody who has not shown yet that it is where it says it is: a peer without a cookie.
+/// A peer without a cookie, which has not proven yet that its address is its own.
 #[derive(Debug, Default)]
 struct Stranger {
     /// What it may still be sent: no more than it has sent.
@@ -72,9 +72,9 @@ struct Stranger {
 /// Decides about one address's datagrams, command by command.
 #[derive(Debug)]
 pub(super) struct Sieve {
-    pub(super) waiting: Arc<Waiting>,
+    pub(super) waiting: Arc<ReaderBacklog>,
     stranger: Option<Stranger>,
-    reliable: Window,
+    reliable: ReliableWindow,
     /// The next reliable number on the other channel: ENet sends one in 65,536 there.
     unreliable_next: u16,
     is_broken: bool,
@@ -82,10 +82,10 @@ pub(super) struct Sieve {
 
 /// What is let through of a datagram.
 #[derive(Debug, Default)]
-pub(super) struct Look {
+pub(super) struct SieveVerdict {
     /// So many bytes of it.
     pub(super) bytes: usize,
-    /// The peer broke the rules; told once.
+    /// How the peer broke the rules; set for the first time only.
     pub(super) broken: Option<DecodeError>,
     /// There is something in it that has not been delivered yet; its message is charged by itself.
     pub(super) has_message: bool,
@@ -100,12 +100,12 @@ enum Fate {
 }
 
 impl Sieve {
-    /// For somebody who has shown where it is, or has not.
+    /// For a peer that has proven its address by a cookie, or has not.
     pub(super) fn new(is_proven: bool) -> Self {
         Self {
             waiting: Arc::default(),
             stranger: (!is_proven).then(Stranger::default),
-            reliable: Window::new(),
+            reliable: ReliableWindow::new(),
             unreliable_next: 1,
             is_broken: false,
         }
@@ -136,8 +136,8 @@ impl Sieve {
     }
 
     /// How much of a datagram ENet may see.
-    pub(super) fn look(&mut self, datagram: &Datagram<'_>, frame_bytes_max: usize) -> Look {
-        let mut look = Look::default();
+    pub(super) fn look(&mut self, datagram: &Datagram<'_>, frame_bytes_max: usize) -> SieveVerdict {
+        let mut look = SieveVerdict::default();
         for command in datagram.commands() {
             look.has_message |= self.is_undelivered(&command);
             match self.decide(&command, frame_bytes_max) {

@@ -16,7 +16,7 @@ pub(super) const EARLY_BYTES_MAX: usize = 144 << 10;
 
 /// The reliable numbers of one peer on one channel.
 #[derive(Debug)]
-pub(super) struct Window {
+pub(super) struct ReliableWindow {
     /// The number that is delivered next.
     next: u16,
     /// What was let in from there on: a message, or a piece of one.
@@ -34,7 +34,7 @@ struct Piece {
     bytes: usize,
 }
 
-impl Window {
+impl ReliableWindow {
     /// ENet counts from one.
     pub(super) fn new() -> Self {
         Self { next: 1, early: VecDeque::new(), early_bytes: 0 }
@@ -129,7 +129,7 @@ mod tests {
 
     #[test]
     fn order_is_kept_over_the_end_of_the_numbers() {
-        let mut window = Window::new();
+        let mut window = ReliableWindow::new();
         for number in 1..=200_000_u32 {
             assert!(window.take(number as u16, 10), "{number}");
             window.delivered();
@@ -139,7 +139,7 @@ mod tests {
 
     #[test]
     fn what_is_too_far_ahead_comes_again() {
-        let mut window = Window::new();
+        let mut window = ReliableWindow::new();
         assert!(window.take(AHEAD_MAX, 10) && !window.take(AHEAD_MAX + 1, 10));
         assert!(window.take(1, 10));
         window.delivered();
@@ -149,7 +149,7 @@ mod tests {
 
     #[test]
     fn pieces_belong_to_one_message_and_stand_in_their_place() {
-        let mut window = Window::new();
+        let mut window = ReliableWindow::new();
         assert!(window.take_fragment(4, &fragment(3, 1, 3)));
         assert!(!window.take(5, 10), "a piece stands there");
         assert!(!window.take_fragment(5, &fragment(4, 1, 3)), "another message, half over it");
@@ -169,14 +169,14 @@ mod tests {
 
     #[test]
     fn a_million_pieces_are_none() {
-        let mut window = Window::new();
+        let mut window = ReliableWindow::new();
         assert!(!window.take_fragment(1, &fragment(1, 0, 1 << 20)));
         assert!(!window.take_fragment(1, &Fragment { start: 1, count: 9, number: 0, total: 8 }));
     }
 
     #[test]
     fn the_next_message_is_let_in_however_much_came_early() {
-        let mut window = Window::new();
+        let mut window = ReliableWindow::new();
         let large = |start: u16| Fragment { start, count: 40, number: 0, total: 48_000 };
         // The first one is lost on its way.
         for start in [41, 81, 121] {

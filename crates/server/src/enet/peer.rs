@@ -11,9 +11,9 @@ use tokio::sync::Notify;
 use super::sieve::Sieve;
 use crate::accept_guard::AcceptPermit;
 
-/// One address.
+/// A peer that ENet may see: an address with its state before and during its connection.
 #[derive(Debug)]
-pub(super) struct Guest {
+pub(super) struct EnetPeer {
     /// ENet's number of its connect; none while it has only begun to encrypt.
     pub(super) connect: Option<u32>,
     /// The number and session that ENet gave it, which stand in the head of each of its datagrams.
@@ -22,13 +22,13 @@ pub(super) struct Guest {
     /// What its datagrams are sealed with.
     pub(super) seal: Option<Seal>,
     pub(super) since: Instant,
-    /// Its place at the door, until its connection holds it.
+    /// The permit of its address, until its connection holds it.
     pub(super) permit: Option<AcceptPermit>,
     pub(super) is_connected: bool,
     pub(super) sieve: Sieve,
     /// How many datagrams it has sent.
     pub(super) datagrams: Budget,
-    /// Rung when its reader has control commands to charge.
+    /// Notified when its reader has control commands to charge.
     pub(super) bell: Arc<Notify>,
 }
 
@@ -41,7 +41,7 @@ pub(super) struct Seal {
     pub(super) second: Vec<u8>,
 }
 
-impl Guest {
+impl EnetPeer {
     pub(super) fn new(permit: AcceptPermit, is_proven: bool, since: Instant) -> Self {
         Self {
             connect: None,

@@ -9,25 +9,24 @@ use rejoin_wire::close;
 use rejoin_wire::v1::CloseCode;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, mpsc};
 
-use super::sieve::Waiting;
+use super::sieve::ReaderBacklog;
 use crate::transport::{Gone, Heard, Sink, Source};
 
-/// What ENet may hold of one connection's outgoing bytes. One message may be longer and then has all
-/// of it.
+/// How many outgoing bytes of one connection ENet may hold. A message that is longer takes all of them.
 pub(super) const ROOM_BYTES: u32 = 256 << 10;
 
 /// Which connection: a slot of ENet, and which of its users.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct LineId {
+pub(super) struct EnetConnectionId {
     pub(super) slot: usize,
     pub(super) number: u64,
 }
 
-/// What a connection wants done.
-pub(super) enum Order {
-    Send(LineId, Parcel),
+/// What a connection's task asks of the task that owns ENet.
+pub(super) enum EnetCommand {
+    Send(EnetConnectionId, Parcel),
     /// The last word, after everything that was sent.
-    Close(LineId, CloseCode),
+    Close(EnetConnectionId, CloseCode),
 }
 
 /// Bytes with the room they take, which is free again when ENet lets go of them.
@@ -43,15 +42,15 @@ impl AsRef<[u8]> for Parcel {
 }
 
 /// The half that is read.
-pub(super) struct LineSource {
+pub(super) struct EnetSource {
     pub(super) incoming: mpsc::UnboundedReceiver<Heard>,
-    pub(super) waiting: Arc<Waiting>,
-    /// Rung when control commands came. Their number is added up, so that a flood of them takes no
+    pub(super) waiting: Arc<ReaderBacklog>,
+    /// Notified when control commands came. Their bytes are added up, so that a flood of them takes no
     /// room while the reader is made to wait, and all of it is charged when it reads on.
     pub(super) bell: Arc<Notify>,
 }
 
-impl Source for LineSource {
+impl Source for EnetSource {
     async fn next(&mut self) -> Heard {
         loop {
             if let Some(bytes) = self.waiting.take_control() {
@@ -71,20 +70,20 @@ impl Source for LineSource {
 }
 
 /// The half that is written to. Its end is the end of the connection.
-pub(super) struct LineSink {
-    pub(super) id: LineId,
-    pub(super) orders: mpsc::Sender<Order>,
-    pub(super) ended: mpsc::UnboundedSender<LineId>,
+pub(super) struct EnetSink {
+    pub(super) id: EnetConnectionId,
+    pub(super) commands: mpsc::Sender<EnetCommand>,
+    pub(super) ended: mpsc::UnboundedSender<EnetConnectionId>,
     pub(super) room: Arc<Semaphore>,
 }
 
-impl Sink for LineSink {
+impl Sink for EnetSink {
     async fn feed(&mut self, message: Bytes) -> Result<(), Gone> {
         let len = u32::try_from(message.len()).unwrap_or(u32::MAX).clamp(1, ROOM_BYTES);
         // Closed when the peer is gone.
         let room = self.room.clone().acquire_many_owned(len).await.map_err(|_| Gone)?;
         let parcel = Parcel { bytes: message, _room: room };
-        self.orders.send(Order::Send(self.id, parcel)).await.map_err(|_| Gone)
+        self.commands.send(EnetCommand::Send(self.id, parcel)).await.map_err(|_| Gone)
     }
 
     async fn flush(&mut self) -> Result<(), Gone> {
@@ -92,11 +91,11 @@ impl Sink for LineSink {
     }
 
     async fn close(&mut self, code: CloseCode) -> Result<(), Gone> {
-        self.orders.send(Order::Close(self.id, code)).await.map_err(|_| Gone)
+        self.commands.send(EnetCommand::Close(self.id, code)).await.map_err(|_| Gone)
     }
 }
 
-impl Drop for LineSink {
+impl Drop for EnetSink {
     fn drop(&mut self) {
         // One word a connection.
         let _ = self.ended.send(self.id);

@@ -1,7 +1,7 @@
 //! The socket as ENet sees it: every datagram passes here first. Questions for a cookie are answered and
 //! forgotten; a connect is let in with a cookie, or, for peers that know nothing of cookies, if that was
-//! allowed; anything else only from an address that was let in. Whoever has begun to encrypt is heard
-//! sealed and not otherwise.
+//! allowed; anything else only from an address that was let in. From a peer that has begun to encrypt,
+//! only sealed datagrams are taken.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::convert::Infallible;
@@ -18,32 +18,32 @@ use rusty_enet::{MTU_MAX, PacketReceived, Socket};
 use tokio::net::UdpSocket;
 
 use super::cookie::Cookies;
-use super::guest::{Guest, Seal};
-use super::sieve::Look;
+use super::peer::{EnetPeer, Seal};
+use super::sieve::SieveVerdict;
 use super::{Encryption, EnetConfig};
 use crate::server::Server;
 
 /// Datagrams that are read in one turn; others have theirs in between, readers above all: so much of one
 /// peer fits into what may wait for its reader.
 const TURN_MAX: usize = 192;
-/// Peers without a cookie that may be on their way in at a time: each has a slot that somebody may have
-/// taken in another's name.
+/// Peers without a cookie that may be connecting at a time: each has a slot, and its address may be
+/// forged.
 const STRANGERS_MAX: usize = 256;
 /// Datagrams of one peer, whatever is in them; far more than an honest one sends. Those beyond are
 /// dropped and charged.
 const DATAGRAMS: Rate = Rate { per_second: 1_000, burst: 2_000 };
-/// How long somebody may be on its way in.
+/// How long a peer may take to connect.
 const ARRIVAL: Duration = Duration::from_secs(5);
 
-/// The socket and everybody behind it.
-pub(super) struct Door {
+/// The UDP socket that ENet reads and writes, with the state of each peer.
+pub(super) struct EnetSocket {
     socket: Arc<UdpSocket>,
     server: Server,
     config: EnetConfig,
     frame_bytes_max: usize,
     cookies: Cookies,
     key: ServerKey,
-    guests: HashMap<SocketAddr, Guest>,
+    peers: HashMap<SocketAddr, EnetPeer>,
     strangers: usize,
     /// Who came in, in that order, until it is connected or late.
     arriving: VecDeque<(Instant, SocketAddr)>,
@@ -56,7 +56,7 @@ pub(super) struct Door {
     pub(super) is_stopping: bool,
 }
 
-impl Door {
+impl EnetSocket {
     pub(super) fn new(
         socket: Arc<UdpSocket>,
         server: Server,
@@ -71,7 +71,7 @@ impl Door {
             frame_bytes_max,
             cookies,
             key,
-            guests: HashMap::new(),
+            peers: HashMap::new(),
             strangers: 0,
             arriving: VecDeque::new(),
             turn: 0,
@@ -87,17 +87,17 @@ impl Door {
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.guests.is_empty()
+        self.peers.is_empty()
     }
 
-    pub(super) fn guest(&mut self, address: &SocketAddr) -> Option<&mut Guest> {
-        self.guests.get_mut(address)
+    pub(super) fn peer(&mut self, address: &SocketAddr) -> Option<&mut EnetPeer> {
+        self.peers.get_mut(address)
     }
 
-    /// Nobody is there any more.
+    /// Drops the state of a peer that is gone.
     pub(super) fn forget(&mut self, address: &SocketAddr) {
-        if let Some(guest) = self.guests.remove(address) {
-            self.strangers -= usize::from(guest.sieve.is_stranger());
+        if let Some(peer) = self.peers.remove(address) {
+            self.strangers -= usize::from(peer.sieve.is_stranger());
         }
     }
 
@@ -108,8 +108,8 @@ impl Door {
             && now.duration_since(since) > ARRIVAL
         {
             self.arriving.pop_front();
-            let is_late = |guest: &Guest| !guest.is_connected && guest.since == since;
-            if self.guests.get(&address).is_some_and(is_late) {
+            let is_late = |peer: &EnetPeer| !peer.is_connected && peer.since == since;
+            if self.peers.get(&address).is_some_and(is_late) {
                 late.insert(address);
             }
         }
@@ -152,10 +152,10 @@ impl Door {
         }
     }
 
-    /// Somebody begins to encrypt, and has shown a good cookie.
+    /// A peer begins to encrypt, and has shown a good cookie.
     fn begin(&mut self, cookie: Cookie, message: &[u8], from: SocketAddr) {
-        if let Some(guest) = self.guests.get(&from) {
-            match &guest.seal {
+        if let Some(peer) = self.peers.get(&from) {
+            match &peer.seal {
                 // Said again because our answer was lost.
                 Some(seal) if seal.first == message => {
                     let _ = self.socket.try_send_to(&seal.second, from);
@@ -169,14 +169,14 @@ impl Door {
             return;
         }
         let said = Answer { cookie, offer }.write();
-        let (Ok((channel, second)), Some(guest)) =
-            (self.key.accept(&said, message), self.guests.get_mut(&from))
+        let (Ok((channel, second)), Some(peer)) =
+            (self.key.accept(&said, message), self.peers.get_mut(&from))
         else {
             return self.forget(&from);
         };
         let second = enet::begun(&second);
         let _ = self.socket.try_send_to(&second, from);
-        guest.seal = Some(Seal { channel, first: message.to_vec(), second });
+        peer.seal = Some(Seal { channel, first: message.to_vec(), second });
     }
 
     /// Opens a sealed datagram where it is; its length, and what of it ENet may see.
@@ -186,16 +186,16 @@ impl Door {
         len: usize,
         from: SocketAddr,
     ) -> Option<(usize, usize)> {
-        let guest = self.guests.get_mut(&from)?;
+        let peer = self.peers.get_mut(&from)?;
         let mut plain = [0; MTU_MAX];
-        let len = guest.seal.as_mut()?.channel.open(&buffer[..len], &mut plain)?;
+        let len = peer.seal.as_mut()?.channel.open(&buffer[..len], &mut plain)?;
         buffer[..len].copy_from_slice(&plain[..len]);
         let datagram = Datagram::read(&buffer[..len])?;
         if !datagram.is_from_stranger {
             return self.look(&datagram, len, from);
         }
         let connect = datagram.connect()?;
-        let is_same = *guest.connect.get_or_insert(connect) == connect;
+        let is_same = *peer.connect.get_or_insert(connect) == connect;
         is_same.then_some((0, len))
     }
 
@@ -207,16 +207,16 @@ impl Door {
             if !self.admit(connect, from, false) {
                 return None;
             }
-            self.guests.get_mut(&from)?.sieve.came(bytes.len());
+            self.peers.get_mut(&from)?.sieve.came(bytes.len());
             return Some((0, bytes.len()));
         }
-        let guest = self.guests.get_mut(&from).filter(|guest| guest.seal.is_none())?;
-        // Before anything is judged: whoever writes another's address on a datagram does not know
-        // these, and ENet would ignore it for that.
-        if guest.ids != Some(datagram.ids()) {
+        let peer = self.peers.get_mut(&from).filter(|peer| peer.seal.is_none())?;
+        // Before anything is judged: a sender that forges an address does not know these ids, and ENet
+        // would ignore its datagram for that.
+        if peer.ids != Some(datagram.ids()) {
             return None;
         }
-        guest.sieve.came(bytes.len());
+        peer.sieve.came(bytes.len());
         self.look(&datagram, bytes.len(), from)
     }
 
@@ -227,43 +227,43 @@ impl Door {
         from: SocketAddr,
     ) -> Option<(usize, usize)> {
         let now = self.server.0.clock.now();
-        let guest = self.guests.get_mut(&from)?;
-        let is_flood = guest.datagrams.try_spend(now, 1, DATAGRAMS, 0).is_err();
-        let was_stranger = guest.sieve.is_stranger();
+        let peer = self.peers.get_mut(&from)?;
+        let is_flood = peer.datagrams.try_spend(now, 1, DATAGRAMS, 0).is_err();
+        let was_stranger = peer.sieve.is_stranger();
         let look = match is_flood {
-            true => Look::default(),
-            false => guest.sieve.look(datagram, self.frame_bytes_max),
+            true => SieveVerdict::default(),
+            false => peer.sieve.look(datagram, self.frame_bytes_max),
         };
-        let is_known = was_stranger && !guest.sieve.is_stranger();
+        let is_known = was_stranger && !peer.sieve.is_stranger();
         self.strangers -= usize::from(is_known);
         if !look.has_message {
-            guest.sieve.waiting.add_control(len);
-            guest.bell.notify_one();
+            peer.sieve.waiting.add_control(len);
+            peer.bell.notify_one();
         }
         self.broken.extend(look.broken.map(|error| (from, error)));
         (look.bytes > 0).then_some((0, look.bytes))
     }
 
-    /// Whether somebody may have a slot.
+    /// Whether the peer at this address may have a slot of ENet.
     fn admit(&mut self, connect: u32, from: SocketAddr, is_proven: bool) -> bool {
-        if let Some(guest) = self.guests.get(&from) {
-            // Said again because our answer was lost; or, with proof, somebody new on the same port.
-            let is_same = guest.seal.is_none() && guest.connect == Some(connect);
+        if let Some(peer) = self.peers.get(&from) {
+            // Sent again because our answer was lost; or, with proof, a new peer on the same port.
+            let is_same = peer.seal.is_none() && peer.connect == Some(connect);
             if !is_same && is_proven {
                 self.replaced.insert(from);
             }
             return is_same;
         }
         let is_in = self.make_room(from, is_proven);
-        if let Some(guest) = self.guests.get_mut(&from) {
-            guest.connect = Some(connect);
+        if let Some(peer) = self.peers.get_mut(&from) {
+            peer.connect = Some(connect);
         }
         is_in
     }
 
-    /// A place for somebody new, if there is one.
+    /// Takes up a new peer, if there is room for it.
     fn make_room(&mut self, from: SocketAddr, is_proven: bool) -> bool {
-        let is_full = self.guests.len() >= self.config.peers_max
+        let is_full = self.peers.len() >= self.config.peers_max
             || (!is_proven && self.strangers >= STRANGERS_MAX);
         if is_full || self.is_stopping {
             return false;
@@ -272,7 +272,7 @@ impl Door {
         match self.server.0.accept_guard.admit(address) {
             Ok(permit) => {
                 let now = Instant::now();
-                self.guests.insert(from, Guest::new(permit, is_proven, now));
+                self.peers.insert(from, EnetPeer::new(permit, is_proven, now));
                 self.strangers += usize::from(!is_proven);
                 self.arriving.push_back((now, from));
                 true
@@ -285,22 +285,22 @@ impl Door {
     }
 }
 
-impl Socket for Door {
+impl Socket for EnetSocket {
     type Address = SocketAddr;
     type Error = Infallible;
 
     fn send(&mut self, to: SocketAddr, datagram: &[u8]) -> Result<usize, Infallible> {
-        let Some(guest) = self.guests.get_mut(&to) else { return Ok(datagram.len()) };
-        if !guest.is_connected {
+        let Some(peer) = self.peers.get_mut(&to) else { return Ok(datagram.len()) };
+        if !peer.is_connected {
             let given = Datagram::read(datagram).and_then(|said| said.given_ids());
-            guest.ids = given.or(guest.ids);
+            peer.ids = given.or(peer.ids);
         }
         // What the system does not take now is as good as lost on the way.
-        if let Some(seal) = &mut guest.seal {
+        if let Some(seal) = &mut peer.seal {
             if let Some(sealed) = seal.channel.seal(datagram) {
                 let _ = self.socket.try_send_to(&sealed, to);
             }
-        } else if guest.sieve.may_send(datagram) {
+        } else if peer.sieve.may_send(datagram) {
             let _ = self.socket.try_send_to(datagram, to);
         }
         Ok(datagram.len())
