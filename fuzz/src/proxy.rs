@@ -5,12 +5,12 @@
 #[allow(dead_code)]
 mod proxy_header;
 
-use proxy_header::{HEAD_BYTES, Head, REST_BYTES_MAX};
+use proxy_header::{HEAD_BYTES, ProxyHeaderStart, REST_BYTES_MAX};
 
 /// Any bytes are a header, whose rest is bounded, or none.
 pub fn proxy(data: &[u8]) {
     let Some((head, rest)) = data.split_first_chunk::<HEAD_BYTES>() else { return };
-    if let Ok(head) = Head::read(head) {
+    if let Ok(head) = ProxyHeaderStart::read(head) {
         assert!(head.rest_bytes <= REST_BYTES_MAX);
         if let Some(rest) = rest.get(..head.rest_bytes) {
             // Otherwise a compiler sees that nobody asks for it.

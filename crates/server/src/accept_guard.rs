@@ -10,14 +10,14 @@ use std::time::Duration;
 use rejoin_core::guard::{Door, DoorRefusal, Origin, Ticket};
 use rejoin_core::hub::HubConfig;
 
-use crate::clock::Clock;
+use crate::clock::MonotonicClock;
 use crate::pace::Rates;
 
 /// Decides which addresses may connect. A clone is the same guard.
 #[derive(Clone)]
 pub(crate) struct AcceptGuard {
     rules: Arc<Mutex<Door>>,
-    clock: Clock,
+    clock: MonotonicClock,
     /// How fast each connection may send.
     pub(crate) rates: Rates,
 }
@@ -35,7 +35,7 @@ impl fmt::Debug for AcceptPermit {
 }
 
 impl AcceptGuard {
-    pub(crate) fn new(config: &HubConfig, clock: Clock) -> Self {
+    pub(crate) fn new(config: &HubConfig, clock: MonotonicClock) -> Self {
         let lead = config.guard.sever_after;
         let rates = Rates { messages: config.messages, bytes: config.bytes, lead };
         Self { rules: Arc::new(Mutex::new(Door::new(config.guard))), clock, rates }

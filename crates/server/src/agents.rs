@@ -14,7 +14,7 @@ use rejoin_core::session::Presence;
 use rejoin_wire::v1::RefusalCode;
 use tokio::runtime::{Builder, Handle, Runtime};
 
-use crate::clock::Clock;
+use crate::clock::MonotonicClock;
 use crate::local_sessions::Deliveries;
 use crate::server::{Server, ServerError, Shared};
 
@@ -146,7 +146,7 @@ struct Player {
     deliveries: Deliveries,
     /// Answers to its own commands that it has not been told yet.
     refused: VecDeque<RefusalCode>,
-    clock: Clock,
+    clock: MonotonicClock,
     server: Weak<Shared>,
 }
 

@@ -18,11 +18,11 @@ use tokio::sync::{mpsc, watch};
 
 use crate::accept_guard::AcceptGuard;
 use crate::admission::{Admission, LogGate};
-use crate::clock::{Clock, wall};
+use crate::clock::{MonotonicClock, wall};
 use crate::connection_table::ConnectionTable;
 use crate::directory::{self, GameKinds, GamesConfig, start_hosts};
 use crate::hub_task::{Callback, HubTask, Own};
-use crate::identity::{Identity, IdentityConfig};
+use crate::identity::{IdentityChecker, IdentityConfig};
 use crate::jobs::{JobRunner, JobThreads};
 use crate::journal::Incarnation;
 use crate::kinds::Kinds;
@@ -236,7 +236,12 @@ impl ServerBuilder {
         self
     }
 
-    fn look_on(&self, clock: Clock, connections: &ConnectionTable, seed: &[u8; 32]) -> SharedSight {
+    fn look_on(
+        &self,
+        clock: MonotonicClock,
+        connections: &ConnectionTable,
+        seed: &[u8; 32],
+    ) -> SharedSight {
         let incarnation = Incarnation::from_seed(seed);
         Arc::new(Sight::new(self.sight, clock, connections.clone(), self.limits, incarnation))
     }
@@ -288,7 +293,7 @@ impl ServerBuilder {
     /// cannot be read.
     pub fn start(mut self) -> Result<Server, StartError> {
         self.check()?;
-        let (clock, admission) = (Clock::start(), self.take_admission());
+        let (clock, admission) = (MonotonicClock::start(), self.take_admission());
         let (external, external_mail) = mpsc::channel(MAILBOX_MAX);
         let (internal, internal_mail) = mpsc::channel(MAILBOX_MAX);
         let (looked_at, local_sessions) =
@@ -299,7 +304,7 @@ impl ServerBuilder {
             (ConnectionTable::new(self.queue), AcceptGuard::new(&self.config, clock));
         let sight = self.look_on(clock, &connections, &seed()?);
         begin_admission(admission.as_ref(), sight.clone());
-        let identity = Identity::start(&self.identity, sight.clone()).map(Arc::new);
+        let identity = IdentityChecker::start(&self.identity, sight.clone()).map(Arc::new);
         let identity = identity.map_err(StartError)?;
         let (jobs, _) = JobThreads::start(self.jobs, JOB_THREADS)?;
         let around = Surroundings {
@@ -383,7 +388,7 @@ fn begin_admission(admission: Option<&(Arc<dyn Admission>, Duration)>, sight: Sh
 fn open_hub(
     store: &mut dyn Store,
     config: HubConfig,
-    clock: Clock,
+    clock: MonotonicClock,
     sight: &Sight,
 ) -> Result<(Hub, OpenedZones), StartError> {
     let (recovered, zones) = store_thread::recover(store, |kind| config.kinds.contains_key(kind))

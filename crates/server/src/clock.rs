@@ -7,11 +7,11 @@ use rejoin_core::time::{Time, WallTime};
 
 /// The monotonic clock of this process; its origin is the start.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Clock {
+pub(crate) struct MonotonicClock {
     origin: Instant,
 }
 
-impl Clock {
+impl MonotonicClock {
     pub(crate) fn start() -> Self {
         Self { origin: Instant::now() }
     }

@@ -13,7 +13,7 @@ use rejoin_wire::SharedFrame;
 use rejoin_wire::v1::CloseCode;
 use tokio::sync::{Notify, mpsc};
 
-use crate::clock::Clock;
+use crate::clock::MonotonicClock;
 use crate::queue::{Full, Queue, QueueItem, QueueLimits};
 use crate::tally::Seen;
 use crate::transport::Peer;
@@ -54,7 +54,7 @@ impl ConnectionQueue {
     }
 
     /// How long the reader shall wait before it reads on.
-    pub(crate) fn pause(&self, clock: Clock) -> Duration {
+    pub(crate) fn pause(&self, clock: MonotonicClock) -> Duration {
         let until = self.paused_until.load(Ordering::Acquire);
         if until == 0 { Duration::ZERO } else { clock.until(rejoin_core::time::Time(until)) }
     }

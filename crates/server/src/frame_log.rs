@@ -57,7 +57,7 @@ pub(crate) fn is_heard() -> bool {
 }
 
 /// What a line says about a frame.
-pub(crate) struct Shown {
+pub(crate) struct LoggedFrame {
     arrow: &'static str,
     kind: &'static str,
     code: u16,
@@ -74,7 +74,7 @@ impl fmt::Display for Hex {
     }
 }
 
-impl Shown {
+impl LoggedFrame {
     /// A frame of a client, or bytes that are none.
     pub(crate) fn received(frame: Option<&ClientFrame>) -> Self {
         use client_frame::Frame;
@@ -162,13 +162,13 @@ mod tests {
     #[test]
     fn frames_with_credentials_never_show_what_is_in_them() {
         let hello = client_frame::Frame::Hello(Hello::default());
-        assert!(!Shown::received(Some(&ClientFrame { frame: Some(hello) })).open);
+        assert!(!LoggedFrame::received(Some(&ClientFrame { frame: Some(hello) })).open);
         let player = vec![7; 16].into();
         let token = vec![7; 32].into();
         let welcome = Welcome { session: 1, player, token, ..Welcome::default() };
         let welcome = server_frame::Frame::Welcome(welcome);
         let frame = SharedFrame::new(&ServerFrame { frame: Some(welcome) });
-        let shown = Shown::sent(&frame, &Limits::DEFAULT);
+        let shown = LoggedFrame::sent(&frame, &Limits::DEFAULT);
         assert_eq!((shown.kind, shown.open), ("welcome", false));
     }
 

@@ -17,10 +17,10 @@ use tokio::time::MissedTickBehavior;
 
 use crate::accept_guard::AcceptGuard;
 use crate::admission::Admission;
-use crate::clock::{Clock, wall};
+use crate::clock::{MonotonicClock, wall};
 use crate::connection_table::ConnectionTable;
 use crate::directory::GamesHandle;
-use crate::identity::Identity;
+use crate::identity::IdentityChecker;
 use crate::local_sessions::LocalSessions;
 use crate::mailbox::{HubMail, InternalSender};
 use crate::sight::SharedSight;
@@ -52,7 +52,7 @@ struct Room {
 /// The task's state.
 pub(crate) struct HubTask {
     pub(crate) hub: Hub,
-    pub(crate) clock: Clock,
+    pub(crate) clock: MonotonicClock,
     pub(crate) connections: ConnectionTable,
     pub(crate) internal: InternalSender,
     pub(crate) accept_guard: AcceptGuard,
@@ -63,7 +63,7 @@ pub(crate) struct HubTask {
     /// The game's rule, and how long it may think.
     pub(crate) admission: Option<(Arc<dyn Admission>, Duration)>,
     /// Looks at passwords and tokens.
-    pub(crate) identity: Arc<Identity>,
+    pub(crate) identity: Arc<IdentityChecker>,
     pub(crate) callback: Option<Callback>,
     pub(crate) ready: watch::Sender<bool>,
     pub(crate) games: GamesHandle,

@@ -21,7 +21,7 @@ pub use self::passwords::{PASSWORD_CHARS, PasswordError, hash_password};
 pub(crate) use self::passwords::Passwords;
 
 use self::jwt::Jwt;
-use self::payload::Read;
+use self::payload::LoginPayload;
 use crate::mailbox::InternalSender;
 use crate::sight::SharedSight;
 
@@ -55,13 +55,13 @@ impl IdentityConfig {
 }
 
 /// What looks at passwords and tokens.
-pub(crate) struct Identity {
+pub(crate) struct IdentityChecker {
     pub(crate) passwords: Arc<Passwords>,
     jwt: Option<Arc<Jwt>>,
     sight: SharedSight,
 }
 
-impl Identity {
+impl IdentityChecker {
     /// # Errors
     /// The system gives no threads, or the settings for tokens cannot be used.
     pub(crate) fn start(config: &IdentityConfig, sight: SharedSight) -> Result<Self, String> {
@@ -82,9 +82,9 @@ impl Identity {
         known: impl FnOnce(&Name) -> Option<(AccountId, &'a Account)>,
     ) -> Option<AccountProof> {
         match payload::read(payload) {
-            Read::Nothing => Some(AccountProof::None),
-            Read::Unreadable(why) => Some(AccountProof::Unreadable(why)),
-            Read::Password { name, password, link, payload } => {
+            LoginPayload::Nothing => Some(AccountProof::None),
+            LoginPayload::Unreadable(why) => Some(AccountProof::Unreadable(why)),
+            LoginPayload::Password { name, password, link, payload } => {
                 let known = Name::parse(&name).ok().and_then(|name| known(&name));
                 let hash = known.and_then(|(_, account)| account.password.clone());
                 let account = known.map(|(id, account)| (id, account.version));
@@ -96,7 +96,7 @@ impl Identity {
                 });
                 work.err()
             }
-            Read::Token { token, link, payload } => {
+            LoginPayload::Token { token, link, payload } => {
                 let Some(jwt) = self.jwt.clone() else {
                     return Some(AccountProof::Unreadable("tokens are not taken here"));
                 };

@@ -68,14 +68,14 @@ impl Cursor {
 
 /// The journal.
 #[derive(Debug)]
-pub(crate) struct Journal {
+pub(crate) struct EventJournal {
     pub(crate) incarnation: Incarnation,
     kept: Mutex<VecDeque<Arc<Numbered>>>,
     kept_max: usize,
     newest: watch::Sender<u64>,
 }
 
-impl Journal {
+impl EventJournal {
     pub(crate) fn new(incarnation: Incarnation, kept_max: usize) -> Self {
         let kept = Mutex::new(VecDeque::new());
         Self { incarnation, kept, kept_max: kept_max.max(1), newest: watch::channel(0).0 }
@@ -118,15 +118,15 @@ mod tests {
     use super::*;
     use rejoin_core::id::ZoneId;
 
-    fn filled(events: u64, kept_max: usize) -> Journal {
-        let journal = Journal::new(Incarnation(7), kept_max);
+    fn filled(events: u64, kept_max: usize) -> EventJournal {
+        let journal = EventJournal::new(Incarnation(7), kept_max);
         for zone in 1..=events {
             journal.write(WallTime(0), Event::ZoneEnded { zone: ZoneId(zone) }, |_| {});
         }
         journal
     }
 
-    fn read(journal: &Journal, after: u64, count: usize) -> (u64, Vec<u64>) {
+    fn read(journal: &EventJournal, after: u64, count: usize) -> (u64, Vec<u64>) {
         let pages = journal.after(after, count);
         (pages.lost, pages.events.iter().map(|one| one.id).collect())
     }

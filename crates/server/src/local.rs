@@ -12,7 +12,7 @@ use tokio::sync::mpsc;
 
 use crate::metrics::Transport;
 use crate::server::{Server, ServerError};
-use crate::transport::{self, Gone, Heard, Peer, Sink, Source};
+use crate::transport::{self, Incoming, Peer, PeerGone, Sink, Source};
 
 /// Messages under way in each direction before the sender waits; about what a socket's buffers hold.
 const UNDER_WAY_MAX: usize = 16;
@@ -133,15 +133,15 @@ struct LocalSource {
 impl Source for LocalSource {
     const MUST_BE_READ_OUT: bool = false;
 
-    async fn next(&mut self) -> Heard {
+    async fn next(&mut self) -> Incoming {
         let max = self.message_bytes_max;
         match self.incoming.recv().await {
             Some(message) if message.len() > max => {
                 let len = message.len();
-                Heard::Broken(DecodeError::TooLarge { field: "frame", len, max })
+                Incoming::Broken(DecodeError::TooLarge { field: "frame", len, max })
             }
-            Some(message) => Heard::Message(message),
-            None => Heard::Gone,
+            Some(message) => Incoming::Message(message),
+            None => Incoming::Gone,
         }
     }
 }
@@ -153,16 +153,16 @@ struct LocalSink {
 }
 
 impl Sink for LocalSink {
-    async fn feed(&mut self, message: Bytes) -> Result<(), Gone> {
-        let Some(outgoing) = &self.outgoing else { return Err(Gone) };
-        outgoing.send(message).await.map_err(|_| Gone)
+    async fn feed(&mut self, message: Bytes) -> Result<(), PeerGone> {
+        let Some(outgoing) = &self.outgoing else { return Err(PeerGone) };
+        outgoing.send(message).await.map_err(|_| PeerGone)
     }
 
-    async fn flush(&mut self) -> Result<(), Gone> {
+    async fn flush(&mut self) -> Result<(), PeerGone> {
         Ok(())
     }
 
-    async fn close(&mut self, code: CloseCode) -> Result<(), Gone> {
+    async fn close(&mut self, code: CloseCode) -> Result<(), PeerGone> {
         let _ = self.code.set(code);
         self.outgoing = None;
         Ok(())

@@ -11,8 +11,8 @@ use rejoin_core::event::{EndCause, Event, Step};
 use rejoin_core::id::{ConnectionId, SessionId};
 use rejoin_core::never::Impossible;
 
-use crate::clock::Clock;
-use crate::tally::Origin;
+use crate::clock::MonotonicClock;
+use crate::tally::ConnectionOrigin;
 
 /// How the log shows where a connection comes from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -141,7 +141,7 @@ impl Gate {
 /// The log.
 #[derive(Debug)]
 pub(crate) struct Logbook {
-    clock: Clock,
+    clock: MonotonicClock,
     addresses: Addresses,
     /// The key of the address hashes; new with every start.
     key: RandomState,
@@ -150,7 +150,7 @@ pub(crate) struct Logbook {
 }
 
 impl Logbook {
-    pub(crate) fn new(clock: Clock, addresses: Addresses) -> Self {
+    pub(crate) fn new(clock: MonotonicClock, addresses: Addresses) -> Self {
         Self {
             clock,
             addresses,
@@ -206,7 +206,7 @@ impl Logbook {
         &self,
         session: SessionId,
         connection: Option<ConnectionId>,
-        origin: Option<Origin>,
+        origin: Option<ConnectionOrigin>,
     ) {
         let Some(suppressed) = self.pass(Cause::Created) else { return };
         let transport = origin.map_or("native", |origin| origin.transport.label());

@@ -12,7 +12,7 @@ pub(crate) const REST_BYTES_MAX: usize = 1_024;
 
 /// The first part, which says how long the rest is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Head {
+pub(crate) struct ProxyHeaderStart {
     is_local: bool,
     family: u8,
     pub(crate) rest_bytes: usize,
@@ -22,7 +22,7 @@ pub(crate) struct Head {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct NoHeader;
 
-impl Head {
+impl ProxyHeaderStart {
     pub(crate) fn read(bytes: &[u8; HEAD_BYTES]) -> Result<Self, NoHeader> {
         let [signature @ .., version, family, high, low] = *bytes;
         if signature != SIGNATURE {
@@ -74,7 +74,7 @@ mod tests {
     }
 
     fn read((head, rest): ([u8; HEAD_BYTES], Vec<u8>)) -> Result<Option<IpAddr>, NoHeader> {
-        let head = Head::read(&head)?;
+        let head = ProxyHeaderStart::read(&head)?;
         assert_eq!(head.rest_bytes, rest.len());
         head.client(&rest)
     }
@@ -99,7 +99,7 @@ mod tests {
 
     #[test]
     fn whatever_else_comes_is_no_header() {
-        assert_eq!(Head::read(b"GET /play HTTP/1"), Err(NoHeader));
+        assert_eq!(ProxyHeaderStart::read(b"GET /play HTTP/1"), Err(NoHeader));
         for (version, family, len) in [
             (0x11, 0x11, 12),
             (0x22, 0x11, 12),
@@ -121,7 +121,7 @@ mod tests {
             for byte in 0..=255 {
                 let mut head = good;
                 head[place] = byte;
-                let _ = Head::read(&head).and_then(|head| head.client(&rest));
+                let _ = ProxyHeaderStart::read(&head).and_then(|head| head.client(&rest));
             }
         }
     }

@@ -16,11 +16,11 @@ use tokio::sync::{broadcast, oneshot, watch};
 
 use crate::accept_guard::AcceptGuard;
 use crate::agents::AgentThreads;
-use crate::clock::Clock;
+use crate::clock::MonotonicClock;
 use crate::connection_table::ConnectionTable;
 use crate::directory::DirectoryDoor;
 use crate::frame_log::FrameLog;
-use crate::identity::Identity;
+use crate::identity::IdentityChecker;
 use crate::local_sessions::{Deliveries, LocalSessions};
 use crate::mailbox::{ExternalSender, HubMail, WeakInternalSender};
 use crate::sight::SharedSight;
@@ -40,14 +40,14 @@ pub(crate) struct Parts {
     pub(crate) local_sessions: Arc<LocalSessions>,
     pub(crate) is_ready: watch::Receiver<bool>,
     pub(crate) failure: watch::Receiver<Option<String>>,
-    pub(crate) clock: Clock,
+    pub(crate) clock: MonotonicClock,
     pub(crate) limits: Limits,
     pub(crate) zones: ZoneInboxes,
     pub(crate) store: StoreSender,
     pub(crate) workers: WorkerThreads,
     pub(crate) store_thread: JoinHandle<()>,
     pub(crate) directory: Option<DirectoryDoor>,
-    pub(crate) identity: Arc<Identity>,
+    pub(crate) identity: Arc<IdentityChecker>,
 }
 
 pub(crate) struct Shared {
@@ -56,7 +56,7 @@ pub(crate) struct Shared {
     pub(crate) sight: SharedSight,
     pub(crate) connections: ConnectionTable,
     pub(crate) accept_guard: AcceptGuard,
-    pub(crate) clock: Clock,
+    pub(crate) clock: MonotonicClock,
     pub(crate) limits: Limits,
     pub(crate) is_ready: watch::Receiver<bool>,
     /// Turned on once: listeners stop accepting.
@@ -69,7 +69,7 @@ pub(crate) struct Shared {
     workers: WorkerThreads,
     store_thread: Mutex<Option<JoinHandle<()>>>,
     directory: Option<DirectoryDoor>,
-    pub(crate) identity: Arc<Identity>,
+    pub(crate) identity: Arc<IdentityChecker>,
 }
 
 /// A running server.

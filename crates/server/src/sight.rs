@@ -15,10 +15,10 @@ use rejoin_wire::v1::ClientFrame;
 use rejoin_wire::{DecodeError, Limits, SharedFrame};
 use tokio::sync::broadcast;
 
-use crate::clock::{Clock, wall};
+use crate::clock::{MonotonicClock, wall};
 use crate::connection_table::{ConnectionQueue, ConnectionTable};
-use crate::frame_log::{self, FrameLog, Shown};
-use crate::journal::{Incarnation, Journal};
+use crate::frame_log::{self, FrameLog, LoggedFrame};
+use crate::journal::{EventJournal, Incarnation};
 use crate::logbook::{Addresses, Cause, Logbook};
 use crate::metrics::{Levels, Metrics};
 use crate::tally::{Attendance, Seen, Tallies, Tally};
@@ -48,7 +48,7 @@ impl Default for SightConfig {
 /// Everything that looks on.
 #[derive(Debug)]
 pub(crate) struct Sight {
-    pub(crate) journal: Journal,
+    pub(crate) journal: EventJournal,
     pub(crate) metrics: Metrics,
     pub(crate) logbook: Logbook,
     pub(crate) tallies: Tallies,
@@ -61,13 +61,13 @@ pub(crate) struct Sight {
 impl Sight {
     pub(crate) fn new(
         config: SightConfig,
-        clock: Clock,
+        clock: MonotonicClock,
         connections: ConnectionTable,
         limits: Limits,
         incarnation: Incarnation,
     ) -> Self {
         Self {
-            journal: Journal::new(incarnation, config.journal_events),
+            journal: EventJournal::new(incarnation, config.journal_events),
             metrics: Metrics::new(),
             logbook: Logbook::new(clock, config.addresses),
             tallies: Tallies::default(),
@@ -229,7 +229,7 @@ impl Sight {
         if frame_log::is_heard()
             && let Some(suppressed) = self.logbook.pass(Cause::Frame)
         {
-            Shown::received(frame.as_ref().ok()).log(tally, bytes, suppressed);
+            LoggedFrame::received(frame.as_ref().ok()).log(tally, bytes, suppressed);
         }
     }
 
@@ -248,7 +248,7 @@ impl Sight {
             && frame_log::is_heard()
             && let Some(suppressed) = self.logbook.pass(Cause::Frame)
         {
-            Shown::sent(frame, &self.limits).log(tally, bytes, suppressed);
+            LoggedFrame::sent(frame, &self.limits).log(tally, bytes, suppressed);
         }
     }
 

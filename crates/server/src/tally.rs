@@ -154,13 +154,13 @@ impl Tallies {
 /// What is known of one connection for those who look on.
 #[derive(Debug, Default)]
 pub(crate) struct Seen {
-    origin: OnceLock<Origin>,
+    origin: OnceLock<ConnectionOrigin>,
     tally: OnceLock<Arc<Tally>>,
 }
 
 /// Where a connection comes from.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Origin {
+pub(crate) struct ConnectionOrigin {
     pub(crate) transport: Transport,
     /// None: from within this process.
     pub(crate) address: Option<IpAddr>,
@@ -169,10 +169,10 @@ pub(crate) struct Origin {
 impl Seen {
     /// Says where the connection comes from; once.
     pub(crate) fn set_origin(&self, transport: Transport, address: Option<IpAddr>) {
-        let _ = self.origin.set(Origin { transport, address });
+        let _ = self.origin.set(ConnectionOrigin { transport, address });
     }
 
-    pub(crate) fn origin(&self) -> Option<Origin> {
+    pub(crate) fn origin(&self) -> Option<ConnectionOrigin> {
         self.origin.get().copied()
     }
 

@@ -15,10 +15,10 @@ use crate::accept_guard::AcceptPermit;
 use crate::listener::{accept_rest, until_stopping};
 use crate::metrics::Transport;
 use crate::proxies::AddressBlock;
-use crate::proxy_header::{HEAD_BYTES, Head};
+use crate::proxy_header::{HEAD_BYTES, ProxyHeaderStart};
 use crate::server::Server;
 use crate::tls::Tls;
-use crate::transport::{self, Gone, Heard, Peer, Sink, Source};
+use crate::transport::{self, Incoming, Peer, PeerGone, Sink, Source};
 
 /// How the door for byte streams is kept.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -115,7 +115,7 @@ impl Server {
 async fn named(socket: &mut TcpStream) -> Option<Option<IpAddr>> {
     let mut head = [0; HEAD_BYTES];
     socket.read_exact(&mut head).await.ok()?;
-    let head = Head::read(&head).ok()?;
+    let head = ProxyHeaderStart::read(&head).ok()?;
     let mut rest = vec![0; head.rest_bytes];
     socket.read_exact(&mut rest).await.ok()?;
     head.client(&rest).ok()
@@ -148,24 +148,24 @@ struct StreamSource<R> {
 }
 
 impl<R: AsyncRead + Send + Unpin> Source for StreamSource<R> {
-    async fn next(&mut self) -> Heard {
+    async fn next(&mut self) -> Incoming {
         loop {
             match self.framer.next() {
                 Ok(Some(frame)) => {
                     self.framer.allow(self.frame_bytes_max);
-                    return Heard::Message(frame);
+                    return Incoming::Message(frame);
                 }
                 Ok(None) => {}
                 Err(FramingError::TooLarge { len, max }) => {
                     let len = usize::try_from(len).unwrap_or(usize::MAX);
-                    return Heard::Broken(DecodeError::TooLarge { field: "frame", len, max });
+                    return Incoming::Broken(DecodeError::TooLarge { field: "frame", len, max });
                 }
-                Err(_) => return Heard::Broken(DecodeError::Malformed { column: 0 }),
+                Err(_) => return Incoming::Broken(DecodeError::Malformed { column: 0 }),
             }
             if self.chunk.is_empty() {
                 self.chunk.reserve(READ_BYTES);
                 match self.read.read_buf(&mut self.chunk).await {
-                    Ok(0) | Err(_) => return Heard::Gone,
+                    Ok(0) | Err(_) => return Incoming::Gone,
                     Ok(_) => {}
                 }
             }
@@ -181,11 +181,11 @@ struct StreamSink<W> {
 }
 
 impl<W: AsyncWrite + Send + Unpin> StreamSink<W> {
-    async fn write_waiting(&mut self) -> Result<(), Gone> {
+    async fn write_waiting(&mut self) -> Result<(), PeerGone> {
         // What was written is taken out at once: this may be given up in between.
         while !self.waiting.is_empty() {
             match self.write.write_buf(&mut self.waiting).await {
-                Ok(0) | Err(_) => return Err(Gone),
+                Ok(0) | Err(_) => return Err(PeerGone),
                 Ok(_) => {}
             }
         }
@@ -197,18 +197,18 @@ impl<W: AsyncWrite + Send + Unpin> StreamSink<W> {
 }
 
 impl<W: AsyncWrite + Send + Unpin> Sink for StreamSink<W> {
-    async fn feed(&mut self, message: Bytes) -> Result<(), Gone> {
-        prefix(&message, &mut self.waiting).map_err(|_| Gone)?;
+    async fn feed(&mut self, message: Bytes) -> Result<(), PeerGone> {
+        prefix(&message, &mut self.waiting).map_err(|_| PeerGone)?;
         if self.waiting.len() >= WRITE_BYTES { self.write_waiting().await } else { Ok(()) }
     }
 
-    async fn flush(&mut self) -> Result<(), Gone> {
+    async fn flush(&mut self) -> Result<(), PeerGone> {
         self.write_waiting().await?;
-        self.write.flush().await.map_err(|_| Gone)
+        self.write.flush().await.map_err(|_| PeerGone)
     }
 
-    async fn close(&mut self, _code: CloseCode) -> Result<(), Gone> {
+    async fn close(&mut self, _code: CloseCode) -> Result<(), PeerGone> {
         self.flush().await?;
-        self.write.shutdown().await.map_err(|_| Gone)
+        self.write.shutdown().await.map_err(|_| PeerGone)
     }
 }

@@ -21,7 +21,7 @@ use tokio::sync::mpsc::error::TrySendError;
 use tokio::time::{sleep, timeout};
 
 use crate::accept_guard::origin_of;
-use crate::clock::Clock;
+use crate::clock::MonotonicClock;
 use crate::connection_table::ConnectionQueue;
 use crate::mailbox::{ExternalSender, HubMail};
 use crate::metrics::Transport;
@@ -38,7 +38,7 @@ const DISCARDED_BYTES_MAX: usize = 256 << 10;
 const FRAMES_PER_FLUSH: usize = 64;
 
 /// What came in.
-pub(crate) enum Heard {
+pub(crate) enum Incoming {
     /// One message: one frame, if it is one.
     Message(Bytes),
     /// Control frames of the transport, which carry nothing: what they are charged as, and their bytes.
@@ -51,25 +51,25 @@ pub(crate) enum Heard {
 
 /// The peer cannot be written to any more.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Gone;
+pub(crate) struct PeerGone;
 
 /// The half of a transport that is read. A message over the size it was opened with is never given
-/// out: it is [`Heard::Broken`] as too large.
+/// out: it is [`Incoming::Broken`] as too large.
 pub(crate) trait Source: Send {
     /// What the peer still sends must be read, or it may never hear our last words.
     const MUST_BE_READ_OUT: bool = true;
     /// The next message. May be dropped and asked again without losing one.
-    fn next(&mut self) -> impl Future<Output = Heard> + Send;
+    fn next(&mut self) -> impl Future<Output = Incoming> + Send;
 }
 
 /// The half of a transport that is written to. It waits while the peer does not read.
 pub(crate) trait Sink: Send {
     /// Writes one message, perhaps not at once.
-    fn feed(&mut self, message: Bytes) -> impl Future<Output = Result<(), Gone>> + Send;
+    fn feed(&mut self, message: Bytes) -> impl Future<Output = Result<(), PeerGone>> + Send;
     /// All that was fed is on its way.
-    fn flush(&mut self) -> impl Future<Output = Result<(), Gone>> + Send;
+    fn flush(&mut self) -> impl Future<Output = Result<(), PeerGone>> + Send;
     /// Says the last word, and why.
-    fn close(&mut self, code: CloseCode) -> impl Future<Output = Result<(), Gone>> + Send;
+    fn close(&mut self, code: CloseCode) -> impl Future<Output = Result<(), PeerGone>> + Send;
 }
 
 /// Who is at the other end.
@@ -155,7 +155,7 @@ struct Reader<'a> {
     connection: ConnectionId,
     encoding: Encoding,
     limits: Limits,
-    clock: Clock,
+    clock: MonotonicClock,
     rates: Rates,
     hub: &'a ExternalSender,
     queue: &'a ConnectionQueue,
@@ -174,8 +174,8 @@ impl Reader<'_> {
                 Box::pin(sleep(pause)).await;
             }
             let bytes = match source.next().await {
-                Heard::Message(bytes) => bytes,
-                Heard::Control(kind, len) => {
+                Incoming::Message(bytes) => bytes,
+                Incoming::Control(kind, len) => {
                     discarded += if self.queue.is_ended() { len.max(1) } else { 0 };
                     if discarded > DISCARDED_BYTES_MAX || !self.control(kind, len, &mut pace).await
                     {
@@ -183,8 +183,8 @@ impl Reader<'_> {
                     }
                     continue;
                 }
-                Heard::Broken(error) => return Box::pin(self.broken(error)).await,
-                Heard::Gone => return,
+                Incoming::Broken(error) => return Box::pin(self.broken(error)).await,
+                Incoming::Gone => return,
             };
             let len = bytes.len();
             if self.queue.is_ended() {

@@ -12,7 +12,7 @@ use rejoin_wire::v1::CloseCode;
 use rejoin_wire::{DecodeError, Encoding, close};
 
 use crate::server::Server;
-use crate::transport::{self, Gone, Heard, Peer, Sink, Source};
+use crate::transport::{self, Incoming, Peer, PeerGone, Sink, Source};
 
 /// The buffer for reading, which every connection has. The library's own is 128 KiB.
 const READ_BUFFER_BYTES: usize = 2 << 10;
@@ -56,44 +56,46 @@ struct WebSource {
 }
 
 impl Source for WebSource {
-    async fn next(&mut self) -> Heard {
+    async fn next(&mut self) -> Incoming {
         loop {
             return match self.stream.next().await {
-                Some(Ok(Message::Binary(bytes))) => Heard::Message(bytes),
-                Some(Ok(Message::Text(text))) => Heard::Message(Bytes::from(text)),
+                Some(Ok(Message::Binary(bytes))) => Incoming::Message(bytes),
+                Some(Ok(Message::Text(text))) => Incoming::Message(Bytes::from(text)),
                 // Pings are answered by the library; here they are charged.
-                Some(Ok(Message::Ping(bytes))) => Heard::Control(FrameKind::Ping, bytes.len()),
-                Some(Ok(Message::Pong(bytes))) => Heard::Control(FrameKind::Pong, bytes.len()),
+                Some(Ok(Message::Ping(bytes))) => Incoming::Control(FrameKind::Ping, bytes.len()),
+                Some(Ok(Message::Pong(bytes))) => Incoming::Control(FrameKind::Pong, bytes.len()),
                 Some(Ok(Message::Close(_))) => continue,
                 Some(Err(error)) => violation(&error, self.message_bytes_max),
-                None => Heard::Gone,
+                None => Incoming::Gone,
             };
         }
     }
 }
 
 /// What a fault of the library is in the words of the wire.
-fn violation(error: &axum::Error, max: usize) -> Heard {
+fn violation(error: &axum::Error, max: usize) -> Incoming {
     let mut source: Option<&(dyn std::error::Error + 'static)> = Some(error);
     while let Some(error) = source {
         if let Some(error) = error.downcast_ref::<tungstenite::Error>() {
             return match error {
                 tungstenite::Error::Capacity(
                     tungstenite::error::CapacityError::MessageTooLong { size, .. },
-                ) => Heard::Broken(DecodeError::TooLarge { field: "frame", len: *size, max }),
-                tungstenite::Error::Utf8(_) => Heard::Broken(DecodeError::Malformed { column: 0 }),
+                ) => Incoming::Broken(DecodeError::TooLarge { field: "frame", len: *size, max }),
+                tungstenite::Error::Utf8(_) => {
+                    Incoming::Broken(DecodeError::Malformed { column: 0 })
+                }
                 tungstenite::Error::Protocol(
                     tungstenite::error::ProtocolError::ResetWithoutClosingHandshake,
-                ) => Heard::Gone,
+                ) => Incoming::Gone,
                 tungstenite::Error::Protocol(_) => {
-                    Heard::Broken(DecodeError::Malformed { column: 0 })
+                    Incoming::Broken(DecodeError::Malformed { column: 0 })
                 }
-                _ => Heard::Gone,
+                _ => Incoming::Gone,
             };
         }
         source = error.source();
     }
-    Heard::Gone
+    Incoming::Gone
 }
 
 struct WebSink {
@@ -102,22 +104,22 @@ struct WebSink {
 }
 
 impl Sink for WebSink {
-    async fn feed(&mut self, message: Bytes) -> Result<(), Gone> {
+    async fn feed(&mut self, message: Bytes) -> Result<(), PeerGone> {
         let message = match self.encoding {
             Encoding::Protobuf => Message::Binary(message),
             // Our own text; a frame of another kind would be our own fault.
-            Encoding::Json => Message::Text(Utf8Bytes::try_from(message).map_err(|_| Gone)?),
+            Encoding::Json => Message::Text(Utf8Bytes::try_from(message).map_err(|_| PeerGone)?),
         };
-        self.sink.feed(message).await.map_err(|_| Gone)
+        self.sink.feed(message).await.map_err(|_| PeerGone)
     }
 
-    async fn flush(&mut self) -> Result<(), Gone> {
-        self.sink.flush().await.map_err(|_| Gone)
+    async fn flush(&mut self) -> Result<(), PeerGone> {
+        self.sink.flush().await.map_err(|_| PeerGone)
     }
 
-    async fn close(&mut self, code: CloseCode) -> Result<(), Gone> {
+    async fn close(&mut self, code: CloseCode) -> Result<(), PeerGone> {
         let reason = Utf8Bytes::from_static(close::row(code).name);
         let last = Message::Close(Some(CloseFrame { code: close::status(code), reason }));
-        self.sink.send(last).await.map_err(|_| Gone)
+        self.sink.send(last).await.map_err(|_| PeerGone)
     }
 }

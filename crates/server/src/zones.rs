@@ -19,7 +19,7 @@ use rejoin_core::id::{JobId, OwnerEpoch, Revision, ZoneId};
 use rejoin_core::scope::Opened;
 use rejoin_core::zone::ZoneSpec;
 
-use crate::clock::Clock;
+use crate::clock::MonotonicClock;
 use crate::connection_table::{ConnectionTable, WakeUps};
 use crate::jobs::JobThreads;
 use crate::kinds::Kinds;
@@ -203,7 +203,7 @@ impl StuckThreads {
 /// What the threads of zones share with the rest of the server.
 #[derive(Clone)]
 pub(crate) struct Surroundings {
-    pub(crate) clock: Clock,
+    pub(crate) clock: MonotonicClock,
     pub(crate) kinds: Arc<Kinds>,
     pub(crate) connections: ConnectionTable,
     pub(crate) hub: InternalSender,

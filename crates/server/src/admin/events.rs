@@ -18,7 +18,7 @@ use tokio::sync::{OwnedSemaphorePermit, watch};
 use super::Desk;
 use super::query::{AdminError, QueryParameters};
 use super::shape;
-use crate::journal::{Cursor, Journal, Numbered};
+use crate::journal::{Cursor, EventJournal, Numbered};
 use crate::listener::until_stopping;
 
 /// Events that are taken from the journal at once.
@@ -68,7 +68,7 @@ enum Gap {
 }
 
 /// Where a reader starts that names this cursor, or none.
-fn start(journal: &Journal, cursor: Option<&str>) -> Result<(u64, Option<Gap>), AdminError> {
+fn start(journal: &EventJournal, cursor: Option<&str>) -> Result<(u64, Option<Gap>), AdminError> {
     let newest = *journal.newest().borrow();
     let Some(text) = cursor else { return Ok((newest, None)) };
     match Cursor::parse(text) {

@@ -14,7 +14,7 @@ use tokio::sync::oneshot;
 use super::local::Stopped;
 
 /// What the machine is given.
-pub(super) enum Asked {
+pub(super) enum ToMachine {
     /// Its process has registered; with the zones there are, and whether a match runs there.
     Begin { port: u16, games: Vec<(GameId, Option<bool>)> },
     /// Something to take.
@@ -25,7 +25,7 @@ pub(super) enum Asked {
 type Outputs = VecDeque<LocalOutput>;
 
 /// The way to the thread. It ends with this.
-pub(super) struct MachineThread(mpsc::Sender<(Asked, oneshot::Sender<Outputs>)>);
+pub(super) struct MachineThread(mpsc::Sender<(ToMachine, oneshot::Sender<Outputs>)>);
 
 impl MachineThread {
     /// # Errors
@@ -36,15 +36,15 @@ impl MachineThread {
         closes_in_match: bool,
         capacity_max: u32,
     ) -> std::io::Result<Self> {
-        let (sender, asked) = mpsc::channel::<(Asked, oneshot::Sender<Outputs>)>();
+        let (sender, asked) = mpsc::channel::<(ToMachine, oneshot::Sender<Outputs>)>();
         let hooks = Guarded { kind: kind.to_owned(), hooks };
         let host = LocalHost::new(Box::new(hooks), closes_in_match);
         let mut host = host.with_capacity_max(capacity_max);
         let run = move || {
             while let Ok((asked, done)) = asked.recv() {
                 match asked {
-                    Asked::Begin { port, games } => host.begin(port, games),
-                    Asked::Input(input) => host.handle(input),
+                    ToMachine::Begin { port, games } => host.begin(port, games),
+                    ToMachine::Input(input) => host.handle(input),
                 }
                 // An error means that the host has ended.
                 let _ = done.send(std::iter::from_fn(|| host.next_output()).collect());
@@ -55,7 +55,7 @@ impl MachineThread {
     }
 
     /// Gives the machine something, and waits for as long as its hooks take.
-    pub(super) async fn ask(&self, asked: Asked) -> Result<Outputs, Stopped> {
+    pub(super) async fn ask(&self, asked: ToMachine) -> Result<Outputs, Stopped> {
         let (sender, done) = oneshot::channel();
         self.0.send((asked, sender)).map_err(|_| Stopped)?;
         done.await.map_err(|_| Stopped)

@@ -18,7 +18,7 @@ use tokio::sync::oneshot;
 
 use super::door::{AskError, DirectoryDoor};
 use super::games::GamesHandle;
-use super::hooks::{Asked, MachineThread};
+use super::hooks::{MachineThread, ToMachine};
 use super::lines::HostOrders;
 use crate::mailbox::HubMail;
 use crate::zones::ZoneInboxes;
@@ -170,11 +170,11 @@ impl Task {
         });
         let games = games.await?;
         let port = self.config.port.clamp(1, PORT_MAX);
-        let mut outputs = self.machine.ask(Asked::Begin { port, games }).await?;
+        let mut outputs = self.machine.ask(ToMachine::Begin { port, games }).await?;
         loop {
             while let Some(output) = outputs.pop_front() {
                 if let Some(input) = self.carry(&orders, output).await? {
-                    outputs.extend(self.machine.ask(Asked::Input(input)).await?);
+                    outputs.extend(self.machine.ask(ToMachine::Input(input)).await?);
                 }
             }
             let input = tokio::select! {
@@ -191,7 +191,7 @@ impl Task {
                 },
                 input = heard.recv() => input.ok_or(Stopped)?,
             };
-            outputs = self.machine.ask(Asked::Input(input)).await?;
+            outputs = self.machine.ask(ToMachine::Input(input)).await?;
         }
     }
 

@@ -15,7 +15,7 @@ use tokio::time::MissedTickBehavior;
 
 use super::lines::{NOTICES_MAX, Subscriber};
 use super::mail::{Asker, DirectoryMail, FromStore};
-use crate::clock::{Clock, wall};
+use crate::clock::{MonotonicClock, wall};
 use crate::sight::SharedSight;
 use crate::store_thread::{StoreRequest, StoreSender};
 use crate::zones::Surroundings;
@@ -32,7 +32,7 @@ const FAREWELL: Duration = Duration::from_secs(2);
 /// The task's state.
 pub(crate) struct DirectoryTask {
     directory: Directory,
-    clock: Clock,
+    clock: MonotonicClock,
     store: StoreSender,
     sight: SharedSight,
     events: broadcast::Sender<Event>,

@@ -10,7 +10,7 @@ use rejoin_wire::v1::CloseCode;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, mpsc};
 
 use super::sieve::ReaderBacklog;
-use crate::transport::{Gone, Heard, Sink, Source};
+use crate::transport::{Incoming, PeerGone, Sink, Source};
 
 /// How many outgoing bytes of one connection ENet may hold. A message that is longer takes all of them.
 pub(super) const ROOM_BYTES: u32 = 256 << 10;
@@ -43,7 +43,7 @@ impl AsRef<[u8]> for Parcel {
 
 /// The half that is read.
 pub(super) struct EnetSource {
-    pub(super) incoming: mpsc::UnboundedReceiver<Heard>,
+    pub(super) incoming: mpsc::UnboundedReceiver<Incoming>,
     pub(super) waiting: Arc<ReaderBacklog>,
     /// Notified when control commands came. Their bytes are added up, so that a flood of them takes no
     /// room while the reader is made to wait, and all of it is charged when it reads on.
@@ -51,17 +51,17 @@ pub(super) struct EnetSource {
 }
 
 impl Source for EnetSource {
-    async fn next(&mut self) -> Heard {
+    async fn next(&mut self) -> Incoming {
         loop {
             if let Some(bytes) = self.waiting.take_control() {
                 // Most of them acknowledge what they were sent.
-                return Heard::Control(FrameKind::Pong, bytes);
+                return Incoming::Control(FrameKind::Pong, bytes);
             }
             let heard = tokio::select! {
-                heard = self.incoming.recv() => heard.unwrap_or(Heard::Gone),
+                heard = self.incoming.recv() => heard.unwrap_or(Incoming::Gone),
                 () = self.bell.notified() => continue,
             };
-            if let Heard::Message(bytes) = &heard {
+            if let Incoming::Message(bytes) = &heard {
                 self.waiting.remove(bytes.len());
             }
             return heard;
@@ -78,20 +78,20 @@ pub(super) struct EnetSink {
 }
 
 impl Sink for EnetSink {
-    async fn feed(&mut self, message: Bytes) -> Result<(), Gone> {
+    async fn feed(&mut self, message: Bytes) -> Result<(), PeerGone> {
         let len = u32::try_from(message.len()).unwrap_or(u32::MAX).clamp(1, ROOM_BYTES);
         // Closed when the peer is gone.
-        let room = self.room.clone().acquire_many_owned(len).await.map_err(|_| Gone)?;
+        let room = self.room.clone().acquire_many_owned(len).await.map_err(|_| PeerGone)?;
         let parcel = Parcel { bytes: message, _room: room };
-        self.commands.send(EnetCommand::Send(self.id, parcel)).await.map_err(|_| Gone)
+        self.commands.send(EnetCommand::Send(self.id, parcel)).await.map_err(|_| PeerGone)
     }
 
-    async fn flush(&mut self) -> Result<(), Gone> {
+    async fn flush(&mut self) -> Result<(), PeerGone> {
         Ok(())
     }
 
-    async fn close(&mut self, code: CloseCode) -> Result<(), Gone> {
-        self.commands.send(EnetCommand::Close(self.id, code)).await.map_err(|_| Gone)
+    async fn close(&mut self, code: CloseCode) -> Result<(), PeerGone> {
+        self.commands.send(EnetCommand::Close(self.id, code)).await.map_err(|_| PeerGone)
     }
 }
 

@@ -23,7 +23,7 @@ use super::socket::EnetSocket;
 use super::window::EARLY_BYTES_MAX;
 use crate::metrics::Transport;
 use crate::server::Server;
-use crate::transport::{self, Heard, Peer};
+use crate::transport::{self, Incoming, Peer};
 
 /// How often ENet runs while there is a peer: it sends again what was lost.
 const TICK: Duration = Duration::from_millis(15);
@@ -60,7 +60,7 @@ pub(super) struct Keeper {
 struct EnetConnection {
     id: EnetConnectionId,
     address: SocketAddr,
-    incoming: mpsc::UnboundedSender<Heard>,
+    incoming: mpsc::UnboundedSender<Incoming>,
     waiting: Arc<ReaderBacklog>,
     room: Arc<Semaphore>,
 }
@@ -232,7 +232,7 @@ impl Keeper {
         }
         connection.waiting.add(bytes.len());
         // Who does not read any more is about to be let go.
-        let _ = connection.incoming.send(Heard::Message(bytes));
+        let _ = connection.incoming.send(Incoming::Message(bytes));
     }
 
     /// ENet has forgotten the peer.
@@ -250,7 +250,7 @@ impl Keeper {
         for (address, error) in broken {
             let connection = self.slots.get(&address).and_then(|slot| self.connections.get(slot));
             if let Some(connection) = connection {
-                let _ = connection.incoming.send(Heard::Broken(error));
+                let _ = connection.incoming.send(Incoming::Broken(error));
             }
         }
         self.drop_all_of(&replaced);

@@ -43,15 +43,15 @@ pub(super) fn allowed(url: &str) -> Result<Uri, String> {
 
 /// Whose certificates are believed where a document comes encrypted.
 #[derive(Clone)]
-pub(super) struct Trust(Arc<ClientConfig>);
+pub(super) struct TrustedRoots(Arc<ClientConfig>);
 
-impl fmt::Debug for Trust {
+impl fmt::Debug for TrustedRoots {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Trust(..)")
+        f.write_str("TrustedRoots(..)")
     }
 }
 
-impl Trust {
+impl TrustedRoots {
     /// Those that everybody believes; or those of a file and nobody else.
     ///
     /// # Errors
@@ -85,12 +85,12 @@ fn roots(file: &Path) -> Result<RootCertStore, String> {
 ///
 /// # Errors
 /// Why there is none.
-pub(super) async fn get(uri: &Uri, trust: &Trust) -> Result<Bytes, String> {
+pub(super) async fn get(uri: &Uri, trust: &TrustedRoots) -> Result<Bytes, String> {
     let got = tokio::time::timeout(DEADLINE, connect_and_get(uri, trust)).await;
     got.unwrap_or_else(|_| Err("no answer in time".to_owned()))
 }
 
-async fn connect_and_get(uri: &Uri, trust: &Trust) -> Result<Bytes, String> {
+async fn connect_and_get(uri: &Uri, trust: &TrustedRoots) -> Result<Bytes, String> {
     let text = |error: &dyn std::error::Error| error.to_string();
     let host = uri.host().ok_or("it names no server")?;
     let bare = host.trim_start_matches('[').trim_end_matches(']');

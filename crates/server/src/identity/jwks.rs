@@ -12,7 +12,7 @@ use jsonwebtoken::jwk::{AlgorithmParameters, Jwk, JwkSet, PublicKeyUse};
 use jsonwebtoken::{Algorithm, DecodingKey};
 use tokio::sync::{Mutex, OwnedMutexGuard};
 
-use super::fetch::{self, Trust};
+use super::fetch::{self, TrustedRoots};
 
 /// Keys of a set; more make it unreadable.
 const KEYS_MAX: usize = 64;
@@ -25,14 +25,14 @@ const AGE_MAX: Duration = Duration::from_secs(24 * 3_600);
 
 /// Where they come from.
 #[derive(Clone, Debug)]
-pub(super) enum Source {
+pub(super) enum ResolvedKeySource {
     File(PathBuf),
-    Url(Uri, Trust),
+    Url(Uri, TrustedRoots),
 }
 
 /// One key.
 #[derive(Clone)]
-pub(super) struct Key {
+pub(super) struct IssuerKey {
     pub(super) id: Option<String>,
     /// The only algorithm it is for, if it says so.
     pub(super) algorithm: Option<Algorithm>,
@@ -41,7 +41,7 @@ pub(super) struct Key {
 
 #[derive(Clone, Default)]
 struct Held {
-    keys: Arc<Vec<Key>>,
+    keys: Arc<Vec<IssuerKey>>,
     got_at: Option<Instant>,
 }
 
@@ -50,7 +50,7 @@ struct Held {
 pub(super) struct Keys(Arc<Inner>);
 
 struct Inner {
-    source: Source,
+    source: ResolvedKeySource,
     refresh: Duration,
     /// Between two attempts to get them.
     rest: Duration,
@@ -60,24 +60,24 @@ struct Inner {
 }
 
 impl Keys {
-    pub(super) fn new(source: Source, refresh: Duration) -> Self {
+    pub(super) fn new(source: ResolvedKeySource, refresh: Duration) -> Self {
         Self::with_rest(source, refresh, REST)
     }
 
-    fn with_rest(source: Source, refresh: Duration, rest: Duration) -> Self {
+    fn with_rest(source: ResolvedKeySource, refresh: Duration, rest: Duration) -> Self {
         let (held, tried_at) = Default::default();
         Self(Arc::new(Inner { source, refresh, rest, held, tried_at }))
     }
 
     /// Reads a file at the start, so that a wrong one is told at once.
     pub(super) fn read_file(&self) -> Result<(), String> {
-        let Source::File(path) = &self.0.source else { return Ok(()) };
+        let ResolvedKeySource::File(path) = &self.0.source else { return Ok(()) };
         self.0.hold(read(path)?);
         Ok(())
     }
 
     /// The key that a token names; where it names none, the only one there is.
-    pub(super) async fn find(&self, id: Option<&str>) -> Result<Key, &'static str> {
+    pub(super) async fn find(&self, id: Option<&str>) -> Result<IssuerKey, &'static str> {
         let held = self.0.held();
         let age = held.got_at.map(|at| at.elapsed()).filter(|age| *age <= AGE_MAX);
         if let (Some(key), Some(age)) = (pick(&held.keys, id), age) {
@@ -110,7 +110,7 @@ impl Inner {
         self.held.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn hold(&self, keys: Vec<Key>) {
+    fn hold(&self, keys: Vec<IssuerKey>) {
         let held = Held { keys: Arc::new(keys), got_at: Some(Instant::now()) };
         *self.held.write().unwrap_or_else(PoisonError::into_inner) = held;
     }
@@ -122,8 +122,10 @@ impl Inner {
         }
         *tried_at = Some(Instant::now());
         let got = match &self.source {
-            Source::File(path) => read(path),
-            Source::Url(uri, trust) => fetch::get(uri, trust).await.and_then(|text| parse(&text)),
+            ResolvedKeySource::File(path) => read(path),
+            ResolvedKeySource::Url(uri, trust) => {
+                fetch::get(uri, trust).await.and_then(|text| parse(&text))
+            }
         };
         match got {
             Ok(keys) => self.hold(keys),
@@ -134,7 +136,7 @@ impl Inner {
     }
 }
 
-fn pick(keys: &[Key], id: Option<&str>) -> Option<Key> {
+fn pick(keys: &[IssuerKey], id: Option<&str>) -> Option<IssuerKey> {
     match id {
         Some(id) => keys.iter().find(|key| key.id.as_deref() == Some(id)).cloned(),
         None if keys.len() == 1 => keys.first().cloned(),
@@ -142,7 +144,7 @@ fn pick(keys: &[Key], id: Option<&str>) -> Option<Key> {
     }
 }
 
-fn read(path: &PathBuf) -> Result<Vec<Key>, String> {
+fn read(path: &PathBuf) -> Result<Vec<IssuerKey>, String> {
     let about = |why: String| format!("{}: {why}", path.display());
     let size = std::fs::metadata(path).map_err(|error| about(error.to_string()))?.len();
     if size > FILE_BYTES_MAX {
@@ -154,19 +156,19 @@ fn read(path: &PathBuf) -> Result<Vec<Key>, String> {
 
 /// Reads a JWK set. Keys for something else than signatures are left out, and so are secret ones: with
 /// those, whoever can read the set could sign.
-fn parse(text: &[u8]) -> Result<Vec<Key>, String> {
+fn parse(text: &[u8]) -> Result<Vec<IssuerKey>, String> {
     let set: JwkSet = serde_json::from_slice(text).map_err(|error| error.to_string())?;
     if set.keys.len() > KEYS_MAX {
         return Err(format!("more than {KEYS_MAX} keys"));
     }
-    let keys: Vec<Key> = set.keys.iter().filter_map(usable).collect();
+    let keys: Vec<IssuerKey> = set.keys.iter().filter_map(usable).collect();
     if keys.is_empty() {
         return Err("there is no public key for signatures in it".to_owned());
     }
     Ok(keys)
 }
 
-fn usable(jwk: &Jwk) -> Option<Key> {
+fn usable(jwk: &Jwk) -> Option<IssuerKey> {
     let is_public = matches!(
         jwk.algorithm,
         AlgorithmParameters::RSA(_)
@@ -183,7 +185,7 @@ fn usable(jwk: &Jwk) -> Option<Key> {
         None => None,
     };
     let key = DecodingKey::from_jwk(jwk).ok()?;
-    Some(Key { id: common.key_id.clone(), algorithm, key })
+    Some(IssuerKey { id: common.key_id.clone(), algorithm, key })
 }
 
 #[cfg(test)]

@@ -10,8 +10,8 @@ use jsonwebtoken::{Algorithm, Validation, decode, decode_header};
 use rejoin_core::account::SUBJECT_BYTES_MAX;
 use serde::Deserialize;
 
-use super::fetch::{self, Trust};
-use super::jwks::{Keys, Source};
+use super::fetch::{self, TrustedRoots};
+use super::jwks::{Keys, ResolvedKeySource};
 
 /// The algorithms there are to choose from.
 const ALGORITHMS: [(&str, Algorithm); 9] = [
@@ -108,10 +108,10 @@ impl Jwt {
             return Err(JwtError("audience says for whom tokens must be".to_owned()));
         }
         let source = match &config.keys {
-            KeySource::File(path) => Source::File(path.clone()),
+            KeySource::File(path) => ResolvedKeySource::File(path.clone()),
             KeySource::Url(url) => {
-                let trust = Trust::new(config.roots.as_deref()).map_err(JwtError)?;
-                Source::Url(fetch::allowed(url).map_err(JwtError)?, trust)
+                let trust = TrustedRoots::new(config.roots.as_deref()).map_err(JwtError)?;
+                ResolvedKeySource::Url(fetch::allowed(url).map_err(JwtError)?, trust)
             }
         };
         let keys = Keys::new(source, config.refresh);

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 /// What was found.
 #[derive(PartialEq, Eq)]
-pub(super) enum Read {
+pub(super) enum LoginPayload {
     /// It is not for an account.
     Nothing,
     /// It is, and cannot be read: why.
@@ -38,30 +38,34 @@ struct Fields {
     payload: Option<String>,
 }
 
-pub(super) fn read(payload: &[u8]) -> Read {
+pub(super) fn read(payload: &[u8]) -> LoginPayload {
     let Ok(Value::Object(mut outer)) = serde_json::from_slice(payload) else {
-        return Read::Nothing;
+        return LoginPayload::Nothing;
     };
-    let Some(inner) = outer.remove("account") else { return Read::Nothing };
+    let Some(inner) = outer.remove("account") else { return LoginPayload::Nothing };
     if !outer.is_empty() {
-        return Read::Unreadable("beside account there is nothing; payload is for the game");
+        return LoginPayload::Unreadable(
+            "beside account there is nothing; payload is for the game",
+        );
     }
     let Ok(Fields { name, password, token, link, payload }) = serde_json::from_value(inner) else {
         let why = "account has name and password, or token; and link and payload if wanted";
-        return Read::Unreadable(why);
+        return LoginPayload::Unreadable(why);
     };
     let link = match link.as_deref().map(Link::from_label) {
-        Some(None) => return Read::Unreadable("link is bring or join"),
+        Some(None) => return LoginPayload::Unreadable("link is bring or join"),
         link => link.flatten(),
     };
     let Ok(payload) = STANDARD.decode(payload.unwrap_or_default()) else {
-        return Read::Unreadable("account.payload is base64");
+        return LoginPayload::Unreadable("account.payload is base64");
     };
     let payload = payload.into();
     match (name, password, token) {
-        (Some(name), Some(password), None) => Read::Password { name, password, link, payload },
-        (None, None, Some(token)) => Read::Token { token, link, payload },
-        _ => Read::Unreadable("account has name and password, or token, and not both"),
+        (Some(name), Some(password), None) => {
+            LoginPayload::Password { name, password, link, payload }
+        }
+        (None, None, Some(token)) => LoginPayload::Token { token, link, payload },
+        _ => LoginPayload::Unreadable("account has name and password, or token, and not both"),
     }
 }
 
@@ -72,22 +76,23 @@ mod tests {
     #[test]
     fn what_is_not_for_an_account_is_left_alone() {
         for payload in ["", "ticket", "[1]", "{}", "{\"ticket\":1}", "{\"account", "\u{0}"] {
-            assert!(read(payload.as_bytes()) == Read::Nothing, "{payload}");
+            assert!(read(payload.as_bytes()) == LoginPayload::Nothing, "{payload}");
         }
-        assert!(read(&[0xff, 0xfe]) == Read::Nothing);
+        assert!(read(&[0xff, 0xfe]) == LoginPayload::Nothing);
     }
 
     #[test]
     fn what_is_for_an_account_is_read_strictly() {
         let good = br#"{"account":{"name":"ann","password":"x y","link":"join","payload":"aGk="}}"#;
-        let wanted = Read::Password {
+        let wanted = LoginPayload::Password {
             name: "ann".to_owned(),
             password: "x y".to_owned(),
             link: Some(Link::Join),
             payload: Bytes::from_static(b"hi"),
         };
         assert!(read(good) == wanted);
-        let token = Read::Token { token: "a.b.c".to_owned(), link: None, payload: Bytes::new() };
+        let token =
+            LoginPayload::Token { token: "a.b.c".to_owned(), link: None, payload: Bytes::new() };
         assert!(read(br#"{"account":{"token":"a.b.c"}}"#) == token);
         for wrong in [
             r#"{"account":null}"#,
@@ -100,7 +105,7 @@ mod tests {
             r#"{"account":{"name":"ann","password":7}}"#,
             r#"{"account":{"name":"ann","password":"x"},"ticket":1}"#,
         ] {
-            assert!(matches!(read(wrong.as_bytes()), Read::Unreadable(_)), "{wrong}");
+            assert!(matches!(read(wrong.as_bytes()), LoginPayload::Unreadable(_)), "{wrong}");
         }
     }
 }

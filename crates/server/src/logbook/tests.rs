@@ -31,7 +31,7 @@ fn a_flood_of_one_cause_writes_ten_lines_a_second_and_counts_the_rest() {
 
 #[test]
 fn one_cause_does_not_silence_another_and_all_have_a_gate() {
-    let log = Logbook::new(Clock::start(), Addresses::Hash);
+    let log = Logbook::new(MonotonicClock::start(), Addresses::Hash);
     for _ in 0..100 {
         log.pass(Cause::Ended(EndCause::Left));
     }
@@ -49,7 +49,7 @@ fn one_cause_does_not_silence_another_and_all_have_a_gate() {
 fn addresses_are_shown_as_the_operator_wants_them() {
     let home: IpAddr = "192.0.2.7".parse().expect("an address");
     let mapped: IpAddr = "::ffff:192.0.2.7".parse().expect("an address");
-    let log = |addresses| Logbook::new(Clock::start(), addresses);
+    let log = |addresses| Logbook::new(MonotonicClock::start(), addresses);
     assert_eq!(log(Addresses::Plain).address(Some(mapped)), "192.0.2.7");
     assert_eq!(log(Addresses::None).address(Some(home)), "hidden");
     let hashed = log(Addresses::Hash);
@@ -93,7 +93,7 @@ fn written(doing: impl FnOnce(&Logbook)) -> Vec<String> {
         .with_max_level(tracing::Level::DEBUG)
         .finish();
     tracing::subscriber::with_default(subscriber, || {
-        doing(&Logbook::new(Clock::start(), Addresses::None));
+        doing(&Logbook::new(MonotonicClock::start(), Addresses::None));
     });
     let bytes = page.0.lock().expect("no panic").clone();
     String::from_utf8(bytes).expect("text").lines().map(|line| line.trim().to_owned()).collect()
@@ -102,7 +102,7 @@ fn written(doing: impl FnOnce(&Logbook)) -> Vec<String> {
 #[test]
 fn lines_of_the_admission_hook_pass_a_gate_too() {
     let since = std::time::Instant::now();
-    let log = Arc::new(Logbook::new(Clock::start(), Addresses::None));
+    let log = Arc::new(Logbook::new(MonotonicClock::start(), Addresses::None));
     let lines = written(|_| {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         runtime.expect("a runtime").block_on(async {
@@ -128,7 +128,7 @@ fn every_line_has_its_name_and_its_fields() {
     let (session, connection) = (SessionId(7), ConnectionId(3));
     let address = Some(IpAddr::from([192, 0, 2, 7]));
     let lines = written(|log| {
-        let origin = Origin { transport: Transport::WebSocket, address };
+        let origin = ConnectionOrigin { transport: Transport::WebSocket, address };
         log.created(session, Some(connection), Some(origin));
         log.created(SessionId(8), None, None);
         log.event(&Event::SessionLinked { session, connection });

@@ -15,7 +15,7 @@ const PLACES: usize = 32;
 /// One place, on a cache line pair of its own.
 #[derive(Debug, Default)]
 #[repr(align(128))]
-struct Place {
+struct TrafficCounters {
     received: AtomicU64,
     received_bytes: AtomicU64,
     sent: AtomicU64,
@@ -24,7 +24,7 @@ struct Place {
 
 /// The counters. Clones are the same ones.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Traffic(Arc<[Place; PLACES]>);
+pub(crate) struct Traffic(Arc<[TrafficCounters; PLACES]>);
 
 impl Traffic {
     pub(crate) fn receive(&self, connection: ConnectionId, bytes: u64) {
@@ -39,11 +39,11 @@ impl Traffic {
         place.sent_bytes.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    fn place(&self, connection: ConnectionId) -> &Place {
+    fn place(&self, connection: ConnectionId) -> &TrafficCounters {
         &self.0[(connection.0 % PLACES as u64) as usize]
     }
 
-    fn sum(&self, of: impl Fn(&Place) -> &AtomicU64) -> u64 {
+    fn sum(&self, of: impl Fn(&TrafficCounters) -> &AtomicU64) -> u64 {
         self.0.iter().map(|place| of(place).load(Ordering::Relaxed)).sum()
     }
 }

@@ -14,7 +14,7 @@ use rejoin_core::zone::{ZoneInput, ZoneMachine};
 
 use super::polls::{Polls, WAIT_MAX};
 use super::{Depth, ToThread};
-use crate::clock::Clock;
+use crate::clock::MonotonicClock;
 use crate::connection_table::WakeUps;
 
 /// One zone of the set with the inputs that wait for it.
@@ -113,7 +113,7 @@ impl ZoneSet {
 
     /// Waits for a message; while a zone has an alarm, no longer than until that and [`WAIT_MAX`]. None: all
     /// senders are gone.
-    pub(super) fn wait(&self, clock: Clock, polls: &Polls) -> Option<Option<ToThread>> {
+    pub(super) fn wait(&self, clock: MonotonicClock, polls: &Polls) -> Option<Option<ToThread>> {
         let planned = self.alarms.first().map(|(at, _)| clock.until(*at).min(WAIT_MAX));
         let first = match planned {
             Some(planned) => self.inbox.recv_timeout(planned),

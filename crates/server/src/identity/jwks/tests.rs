@@ -55,8 +55,12 @@ impl Issuer {
         issuer
     }
 
-    fn keys(&self, trust: Trust, rest: Duration) -> Keys {
-        Keys::with_rest(Source::Url(self.url.clone(), trust), Duration::from_secs(600), rest)
+    fn keys(&self, trust: TrustedRoots, rest: Duration) -> Keys {
+        Keys::with_rest(
+            ResolvedKeySource::Url(self.url.clone(), trust),
+            Duration::from_secs(600),
+            rest,
+        )
     }
 
     fn asked(&self) -> usize {
@@ -75,18 +79,18 @@ async fn keys_come_by_tls_from_whom_is_believed_and_from_nobody_else() {
     let other = other.expect("a folder");
     let issuer = Issuer::start(folder.path(), "k1").await;
     let root = folder.path().join("root.pem");
-    let trust = Trust::new(Some(&root)).expect("a root");
+    let trust = TrustedRoots::new(Some(&root)).expect("a root");
     assert!(issuer.keys(trust, REST).find(Some("k1")).await.is_ok());
     assert_eq!(issuer.asked(), 1);
-    let everybody = Trust::new(None).expect("the public ones");
+    let everybody = TrustedRoots::new(None).expect("the public ones");
     assert!(issuer.keys(everybody, REST).find(Some("k1")).await.is_err(), "nobody knows it");
     Issuer::start(other.path(), "k1").await;
-    let wrong = Trust::new(Some(&other.path().join("root.pem"))).expect("a root");
+    let wrong = TrustedRoots::new(Some(&other.path().join("root.pem"))).expect("a root");
     assert!(issuer.keys(wrong, REST).find(Some("k1")).await.is_err(), "another's certificate");
     assert_eq!(issuer.asked(), 1, "nothing was asked of whom is not believed");
     std::fs::write(&root, "no certificate").expect("a folder");
     for file in [&root, &folder.path().join("nowhere.pem")] {
-        let why = Trust::new(Some(file)).expect_err("no roots");
+        let why = TrustedRoots::new(Some(file)).expect_err("no roots");
         assert!(
             why.contains(file.file_name().expect("a name").to_str().expect("Unicode")),
             "{why}"
@@ -118,7 +122,7 @@ async fn slow_issuer() -> (Uri, Arc<tokio::sync::Semaphore>) {
 #[tokio::test]
 async fn a_known_key_does_not_wait_for_an_issuer_that_is_slow() {
     let (url, allowed) = slow_issuer().await;
-    let source = Source::Url(url, Trust::new(None).expect("the public ones"));
+    let source = ResolvedKeySource::Url(url, TrustedRoots::new(None).expect("the public ones"));
     let keys_of = Keys::with_rest(source, Duration::ZERO, Duration::ZERO);
     assert!(keys_of.find(Some("k1")).await.is_ok());
     let first_got = keys_of.0.held().got_at;
@@ -141,7 +145,7 @@ async fn a_known_key_does_not_wait_for_an_issuer_that_is_slow() {
 async fn a_new_key_is_asked_for_once_in_a_while_and_made_up_ones_no_more_often() {
     let folder = tempfile::tempdir().expect("a folder");
     let issuer = Issuer::start(folder.path(), "k1").await;
-    let trust = Trust::new(Some(&folder.path().join("root.pem"))).expect("a root");
+    let trust = TrustedRoots::new(Some(&folder.path().join("root.pem"))).expect("a root");
     let rest = Duration::from_millis(1_500);
     let keys_of = issuer.keys(trust, rest);
     let began = Instant::now();
