@@ -53,7 +53,7 @@ struct Desk {
     readers: Arc<Semaphore>,
 }
 
-/// What there is, for somebody who looks without knowing.
+/// The answer at `/`: the paths there are, for an operator who does not know them.
 const CONTENTS: &str = "\
 GET  /metrics                       figures for Prometheus
 GET  /metrics/sessions?sample=20    figures of a few sessions
@@ -65,7 +65,7 @@ GET  /healthz, /readyz              whether it runs, whether players are let in
 ";
 
 impl Server {
-    /// Answers operators on a socket of its own until the server stops. Whoever can reach it can see
+    /// Answers operators on a socket of its own until the server stops. A client that can reach it can see
     /// every session and log its frames: it belongs on the loopback or a network of operators.
     pub async fn listen_admin(&self, listener: TcpListener, config: AdminConfig) {
         if let Ok(at) = listener.local_addr()
@@ -119,7 +119,7 @@ fn check(headers: &HeaderMap, hosts: &[String]) -> Result<(), &'static str> {
     }
 }
 
-/// Whether this is a name that only leads here: listed, or one that nobody else can point here.
+/// Whether this host name is safe from DNS rebinding: listed, or one that no other party can point here.
 pub(crate) fn is_own(host: &str, hosts: &[String]) -> bool {
     let name = match host.rsplit_once(':') {
         Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
@@ -128,7 +128,7 @@ pub(crate) fn is_own(host: &str, hosts: &[String]) -> bool {
     let bare = name.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(name);
     let is_listed =
         |listed: &String| listed.eq_ignore_ascii_case(name) || listed.eq_ignore_ascii_case(host);
-    // Nobody can make a name's lookup end in another plain address.
+    // A plain address has no lookup that another party could change.
     bare.parse::<IpAddr>().is_ok()
         || name.eq_ignore_ascii_case("localhost")
         || hosts.iter().any(is_listed)

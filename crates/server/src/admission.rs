@@ -39,8 +39,8 @@ impl fmt::Debug for LogGate {
 
 /// Decides about every login; a resume was let in before.
 ///
-/// Whoever gets this wrong lets strangers in: the player is proven to be who it says it is before
-/// this is asked, but the payload is whatever the client chose to send.
+/// A mistake here lets strangers in: the player is proven to be who it says it is before this is asked,
+/// but the payload is whatever the client chose to send.
 pub trait Admission: Send + Sync + 'static {
     /// May this player come in?
     fn admit<'a>(

@@ -1,5 +1,5 @@
 //! Agents on a server: each is a task on a few threads of its own, apart from connections, hub and
-//! zones. A slow agent makes other agents wait and nobody else; one that panics ends its session
+//! zones. A slow agent makes only other agents wait; one that panics ends its session
 //! with a cause.
 
 use std::collections::VecDeque;
@@ -20,7 +20,7 @@ use crate::server::{Server, ServerError, Shared};
 
 /// Threads on which agents play.
 const AGENT_THREADS: usize = 2;
-/// A callback that takes longer is told.
+/// A callback that takes longer is logged as slow.
 const SLOW: Duration = Duration::from_millis(50);
 
 /// The agents' threads, started with the first of them.
@@ -52,7 +52,7 @@ impl AgentThreads {
 
 impl Drop for AgentThreads {
     fn drop(&mut self) {
-        // An ordinary drop would wait, which nobody may do within async code.
+        // Dropping the runtime would block until its tasks end, which is not allowed in async code.
         self.stop();
     }
 }
@@ -144,7 +144,7 @@ struct Player {
     session: SessionId,
     machine: Box<dyn AgentMachine>,
     deliveries: Deliveries,
-    /// Answers to its own commands that it has not been told yet.
+    /// Refusals of its own commands that were not given to the agent yet.
     refused: VecDeque<RefusalCode>,
     clock: MonotonicClock,
     server: Weak<Shared>,
@@ -180,7 +180,7 @@ impl Player {
         let sleep = tokio::time::sleep(self.clock.until(at));
         tokio::select! {
             biased;
-            told = self.deliveries.recv() => told.map(AgentInput::Told),
+            delivery = self.deliveries.recv() => delivery.map(AgentInput::Told),
             () = sleep => Some(AgentInput::Wake),
         }
     }

@@ -44,9 +44,9 @@ use crate::server::Server;
 /// How the directory is kept open over HTTP.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ApiConfig {
-    /// Who may ask. Nobody, if there is none and it is not open.
+    /// The keys that requests are made with. Without one, and not `open`, every request is refused.
     pub keys: Vec<ApiKey>,
-    /// Whoever comes without a key may do everything. For development on one's own machine.
+    /// Requests without a key may do everything. For development on one's own machine.
     pub open: bool,
     /// Requests under way at a time, subscriptions aside; more are answered 503.
     pub requests_max: usize,
@@ -112,7 +112,7 @@ impl Api {
         }
     }
 
-    /// The same for whoever asks from outside. What was made for it comes with true, and with the secret
+    /// The same for a caller outside the server. What the command made comes with true, and with the secret
     /// that was drawn for it.
     async fn ask_for(
         &self,

@@ -171,7 +171,7 @@ impl Server {
     /// As [`answer`](crate::Server::answer).
     ///
     /// # Errors
-    /// Nobody waits for this answer.
+    /// No question of this number waits for an answer.
     pub fn answer(&self, id: SessionId, call: CallId, answer: Native) -> Result<(), ServerError> {
         self.run(self.server.answer(id, call, answer))
     }

@@ -139,8 +139,8 @@ impl ServerBuilder {
         self
     }
 
-    /// Asks the game about everybody who wants to come in; without an answer in five seconds nobody
-    /// does.
+    /// Asks the game about every player who logs in. Without an answer in five seconds the player is not
+    /// let in.
     #[must_use]
     pub fn admission(mut self, admission: impl Admission) -> Self {
         self.admission = Some(Arc::new(admission));
@@ -229,7 +229,7 @@ impl ServerBuilder {
 
     /// How many threads may hang in game code at a time, 16 if nothing is said. Up to there a thread
     /// that hangs is replaced and its zone opened again; beyond, the zones of that thread are closed
-    /// and the server is not ready any more, so that whoever runs it restarts it.
+    /// and the server is not ready any more, so that its supervisor restarts it.
     #[must_use]
     pub fn stuck_threads_max(mut self, threads: usize) -> Self {
         self.stuck_threads_max = threads;
@@ -260,7 +260,7 @@ impl ServerBuilder {
         if usize::try_from(announced).ok() != Some(decoded) {
             return Err(StartError(format!(
                 "HubConfig::message_bytes_max is {announced} and Limits::message_bytes_max is \
-                 {decoded}: clients are told the first and held to the second; make them equal"
+                 {decoded}: the first is announced to clients, the second is enforced; make them equal"
             )));
         }
         // Clients are compiled with the default, and what a zone says to them is held to it.
@@ -274,7 +274,7 @@ impl ServerBuilder {
         Ok(())
     }
 
-    /// The game's rule and its deadline; the hub is told to ask.
+    /// The game's rule and its deadline; sets the hub to ask it.
     fn take_admission(&mut self) -> Option<(Arc<dyn Admission>, Duration)> {
         let rule = self.admission.take()?;
         let deadline = match self.config.admission {
@@ -285,7 +285,7 @@ impl ServerBuilder {
         Some((rule, deadline))
     }
 
-    /// Starts the hub, the zones and the store. Must be called within a tokio runtime. Nobody can
+    /// Starts the hub, the zones and the store. Must be called within a tokio runtime. Clients cannot
     /// connect before [`Server::listen`].
     ///
     /// # Errors
@@ -399,13 +399,13 @@ fn open_hub(
     Ok((hub, zones))
 }
 
-/// What could not be read, for whoever runs the server.
+/// Logs the sessions, accounts and players that could not be read.
 fn tell_damage(hub: &Hub, damaged: Vec<(SessionId, String)>) {
     for (session, text) in damaged {
         tracing::error!(%session, text, "a session could not be read; it is kept as it is");
     }
     for (account, text) in hub.damaged_accounts() {
-        tracing::error!(%account, text, "an account could not be read; nobody is let in by it");
+        tracing::error!(%account, text, "an account could not be read; logins to it are refused");
     }
     for player in hub.quarantined() {
         tracing::error!(

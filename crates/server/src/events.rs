@@ -58,7 +58,7 @@ kinds! {
     PlayerReturned { session: SessionId, rung: Rung }
     /// A connection gave way to a newer one.
     TakenOver { session: SessionId, old: ConnectionId }
-    /// Nobody came back in time.
+    /// The player did not come back before the hold ended.
     HoldEnded { session: SessionId }
     /// A session ended.
     PlayerLeft { session: SessionId, player: PlayerId, cause: EndCause }

@@ -21,7 +21,7 @@ pub enum FrameLog {
     Off = 0,
     /// Direction, kind, code and size of each.
     On = 1,
-    /// That, and what is in them; never what lets somebody in.
+    /// That, and their payloads; never a credential.
     Payload = 2,
 }
 

@@ -418,7 +418,7 @@ fn warn(warning: Warning) {
         Warning::StoreWentBack { session } => tracing::error!(
             %session,
             "a player shows a token that this folder does not know yet: the folder is an older copy. Players \
-             who come back with such a token are resynced; others cannot be told from those who missed nothing"
+             who come back with such a token are resynced; others look like players who missed nothing"
         ),
         Warning::ClockWentBack { by } => tracing::error!(
             by_s = by.as_secs(),

@@ -31,7 +31,7 @@ use crate::sight::SharedSight;
 pub struct IdentityConfig {
     /// Threads on which passwords are hashed. Each takes 19 MiB while it does.
     pub hash_threads: usize,
-    /// Passwords that wait for such a thread; more are told to come again.
+    /// Passwords that wait for such a thread; a login beyond that is refused as busy.
     pub hash_waiting_max: usize,
     /// Tokens of another service; none: they are not taken.
     pub jwt: Option<JwtConfig>,

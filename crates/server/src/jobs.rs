@@ -26,7 +26,7 @@ const WAITING_MAX: usize = 1_024;
 
 type Work = Box<dyn FnOnce() + Send>;
 
-/// The threads.
+/// The threads that run the outside work of zones.
 pub(crate) struct JobThreads {
     runner: Arc<dyn JobRunner>,
     queue: SyncSender<Work>,

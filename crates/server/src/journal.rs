@@ -1,5 +1,5 @@
 //! The last events, numbered, for readers that come and go. The journal is bounded; a reader holds
-//! nothing but its position, so a slow one costs nothing and is told how many it missed.
+//! nothing but its position, so a slow one costs nothing and learns how many it missed.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -66,7 +66,7 @@ impl Cursor {
     }
 }
 
-/// The journal.
+/// The last events with their numbers, shared by the writers and all readers.
 #[derive(Debug)]
 pub(crate) struct EventJournal {
     pub(crate) incarnation: Incarnation,
@@ -81,12 +81,12 @@ impl EventJournal {
         Self { incarnation, kept, kept_max: kept_max.max(1), newest: watch::channel(0).0 }
     }
 
-    /// Writes an event down. `told` runs while nobody else writes: so all listeners hear events in
-    /// the order of the journal. It must not wait.
-    pub(crate) fn write(&self, at: WallTime, event: Event, told: impl FnOnce(&Event)) {
+    /// Writes an event down. `notify` runs under the journal's lock, so that all listeners get events in
+    /// the order of the journal. It must not block.
+    pub(crate) fn write(&self, at: WallTime, event: Event, notify: impl FnOnce(&Event)) {
         let mut kept = self.kept();
         let id = *self.newest.borrow() + 1;
-        told(&event);
+        notify(&event);
         if kept.len() >= self.kept_max {
             kept.pop_front();
         }

@@ -1,5 +1,5 @@
 //! The players' door: accepts sockets, gives each a deadline for its request, and turns those that
-//! ask for `/play` into connections. Health is told here too.
+//! ask for `/play` into connections. It answers `/healthz` and `/readyz` too.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -46,11 +46,11 @@ pub struct WebConfig {
     /// Connections at a time, and requests at a time; more connections are answered 503, more
     /// requests wait in the system's queue.
     pub sockets_max: usize,
-    /// Proxies that are believed when they say whom they speak for. None: nobody is.
+    /// Proxies whose headers are believed about the client's address. Empty: no header is.
     pub trusted_proxies: Vec<AddressBlock>,
     /// Where they say it.
     pub forwarded_header: ForwardedHeader,
-    /// Speak TLS.
+    /// The certificate to speak TLS with; none: connections are not encrypted.
     pub tls: Option<Tls>,
     /// What `GET /` shows.
     pub page: Option<String>,
@@ -78,7 +78,7 @@ impl Default for WebConfig {
 
 /// The largest request head; the least that hyper takes.
 const HEAD_BYTES_MAX: usize = 8 << 10;
-/// How long somebody waits for a place that another must leave first.
+/// The `Retry-After` of a refused `/play` while there is no room for another connection.
 const FULL_WAIT: Duration = Duration::from_secs(5);
 /// Refusals that are given the time to be heard; more are just closed.
 const REFUSALS_MAX: usize = 64;

@@ -1,5 +1,5 @@
 //! Listeners: game code that hears of events. Each has a thread of its own, so one that is slow or
-//! panics stops neither the others nor the server; one that falls behind is told how many it missed.
+//! panics stops neither the others nor the server; one that falls behind learns how many it missed.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Weak};
@@ -16,7 +16,7 @@ use crate::sight::Sight;
 
 /// Hears of events of one kind, or of all. A closure that takes a reference to one is a listener.
 pub trait Listener<E>: Send + 'static {
-    /// It happened.
+    /// Called for each event, in order, on the listener's thread.
     fn hear(&mut self, event: &E);
 
     /// So many events, of any kind, came and went unheard because this listener was behind.
@@ -57,8 +57,8 @@ impl Server {
     /// Tells a listener what happens from now on, on a thread of its own: one kind of event, by the
     /// type that it takes, or all of them if that is [`Event`]. Must be called within a tokio runtime.
     ///
-    /// A listener that panics is told of the next event all the same; each panic is logged and
-    /// counted.
+    /// A listener that panics is called for the next event all the same; each panic is logged, and there
+    /// is a metric of their number.
     ///
     /// ```no_run
     /// # fn example(server: &rejoin_server::Server) -> std::io::Result<()> {
@@ -113,7 +113,7 @@ fn run<E: Heard>(
         {
             sight.metrics.listener_panicked();
             if let Some(suppressed) = sight.logbook.pass(Cause::Listener) {
-                tracing::error!(suppressed, "a listener panicked; it is told of the next event");
+                tracing::error!(suppressed, "a listener panicked; it is called for the next event");
             }
         }
     }

@@ -1,6 +1,6 @@
 //! Connections within the process: a real client of the protocol without a socket, for the game that
-//! embeds the server, its tests and its bots. The same bounds hold as on any other transport: whoever
-//! sends faster than the server takes waits, and whoever does not read is let go as too slow.
+//! embeds the server, its tests and its bots. The same bounds hold as on any other transport: a client
+//! that sends faster than the server reads waits, and one that does not read is closed as too slow.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};

@@ -1,6 +1,6 @@
-//! The lines of the log that tell of sessions, and the gates that keep a peer from filling a disk:
-//! each cause has so many lines a second, and what is held back is counted and told. Text that a
-//! peer wrote is escaped; addresses are hashed unless the operator wants them.
+//! The log lines about sessions, and the gates that keep a peer from filling a disk: each cause has so
+//! many lines a second, and lines that are held back are counted and reported. Text that a peer wrote is
+//! escaped; addresses are hashed unless the operator wants them.
 
 use std::hash::{BuildHasher, RandomState};
 use std::net::IpAddr;
@@ -20,7 +20,7 @@ pub enum Addresses {
     /// As they are.
     Plain,
     /// As a number that is the same for the same address while the server runs, and tells nothing
-    /// to somebody who has only the log.
+    /// to a reader who has only the log.
     #[default]
     Hash,
     /// Not at all.
@@ -138,7 +138,7 @@ impl Gate {
     }
 }
 
-/// The log.
+/// Writes the log lines about sessions, each through the gate of its cause.
 #[derive(Debug)]
 pub(crate) struct Logbook {
     clock: MonotonicClock,

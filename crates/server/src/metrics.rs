@@ -1,7 +1,7 @@
 //! The figures of a server, for Prometheus. Every label value is known when the server starts and has
 //! its counter from then on, so the set of series never depends on players, names or zones, and
 //! counting is an addition to a handle that is at hand. Traffic is counted in a few separate places
-//! that are summed up when somebody asks.
+//! that are summed up for each scrape.
 
 mod directory;
 mod returns;
@@ -60,7 +60,7 @@ const RESYNC_REASONS: [(RungReason, &str); 5] = [
     (RungReason::UnknownPosition, "unknown_position"),
 ];
 
-/// The figures.
+/// The handles of all series, by which they are counted.
 pub(crate) struct Metrics {
     registry: Registry,
     pub(crate) sessions_active: Gauge,
@@ -100,7 +100,7 @@ pub(crate) struct Metrics {
     ready: Gauge,
 }
 
-/// What is looked up when somebody asks.
+/// Values that are read for each scrape.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Levels {
     pub(crate) hub_outer: usize,
@@ -291,7 +291,7 @@ impl Metrics {
         self.connections[transport as usize].inc();
     }
 
-    /// Somebody was not let in.
+    /// The accept guard has refused a connection.
     pub(crate) fn connect_refused(&self, what: Offence) {
         if let Some(place) = DoorRefusal::CAUSES.iter().position(|known| *known == what) {
             self.connects_refused[place].inc();

@@ -66,7 +66,7 @@ impl Server {
     }
 
     /// Moves a session into a zone, from its present one or from none, opening it if need be. The
-    /// zone may still refuse it: then the session is in no zone, and is told so.
+    /// zone may still refuse it: then the session is in no zone, and its client is informed.
     ///
     /// # Errors
     /// There is no such session or kind of zone, or it is just on its way into another one.

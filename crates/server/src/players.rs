@@ -18,7 +18,8 @@ use crate::identity::PasswordError;
 use crate::server::{Server, ServerError};
 
 impl Server {
-    /// Does something with a player, and waits until it is kept and what it ends has been told to end.
+    /// Changes a player or its account, and waits until the change is durable and the sessions that it ends
+    /// were ordered to end.
     ///
     /// # Errors
     /// It cannot be done, or the server has stopped.
@@ -63,7 +64,7 @@ impl Server {
     }
 }
 
-/// A player.
+/// A player as the HTTP API and the command line show it.
 #[must_use]
 pub fn shown(view: &PlayerView) -> Value {
     let ban = view.ban.as_ref().map(|(WallTime(until), reason)| {

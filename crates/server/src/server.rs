@@ -144,7 +144,7 @@ impl Server {
         }
     }
 
-    /// What a native session is told from now on. A later call takes the place of an earlier one.
+    /// The deliveries to a native session from now on. A later call takes the place of an earlier one.
     #[must_use]
     pub fn deliveries(&self, session: SessionId) -> Deliveries {
         self.0.local_sessions.listen(session)
@@ -175,10 +175,10 @@ impl Server {
     }
 
     /// A native session answers what it was asked: its zone with a value of the zone's own type,
-    /// somebody outside with [`Bytes`].
+    /// or a caller outside with [`Bytes`].
     ///
     /// # Errors
-    /// Nobody waits for this answer.
+    /// No question of this number waits for an answer.
     pub async fn answer(
         &self,
         session: SessionId,
@@ -188,7 +188,7 @@ impl Server {
         self.done(Command::Answer(session, call, answer)).await
     }
 
-    /// One session.
+    /// What is known of a session now; none if there is no such session.
     ///
     /// # Errors
     /// The server has stopped.
@@ -294,8 +294,8 @@ impl Server {
         self.ask(move |_, names| names.contains_key(&id)).await
     }
 
-    /// What happens from now on. A reader that falls far behind misses events, and is told so. See
-    /// [`on`](Self::on) for listeners that have a thread of their own.
+    /// The events from now on. A reader that falls far behind misses some, and gets an error that says how
+    /// many. See [`on`](Self::on) for listeners that have a thread of their own.
     #[must_use]
     pub fn events(&self) -> broadcast::Receiver<Event> {
         self.0.sight.events()

@@ -1,5 +1,5 @@
 //! What can be seen of a server: every event passes here, on its way to the journal, the listeners,
-//! the metrics and the log. Nobody who looks on can hold up the one who tells.
+//! the metrics and the log. None of them can block the thread that reports an event.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -83,7 +83,7 @@ impl Sight {
         self.listeners.subscribe()
     }
 
-    /// Tells everybody.
+    /// Counts an event, logs it, and hands it to the journal and all listeners.
     pub(crate) fn tell(&self, mut event: Event) {
         if let Event::ZoneFault { text, .. } | Event::ZoneOpenRefused { text, .. } = &mut event
             && let Some((end, _)) = text.char_indices().nth(TEXT_CHARS_MAX)
@@ -94,7 +94,7 @@ impl Sight {
         self.metrics.event(&event);
         self.logbook.event(&event);
         self.journal.write(wall(), event, |event| {
-            // An error means that nobody listens.
+            // An error means that there are no listeners.
             let _ = self.listeners.send(event.clone());
         });
     }
@@ -198,7 +198,7 @@ impl Sight {
         }
     }
 
-    /// Somebody was not let in at the door.
+    /// The accept guard has refused a connection.
     pub(crate) fn refused(&self, address: IpAddr, refusal: &DoorRefusal) {
         self.metrics.connect_refused(refusal.what);
         if let Some(step) = refusal.step {

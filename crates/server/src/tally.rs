@@ -14,7 +14,7 @@ use rejoin_core::time::WallTime;
 use crate::frame_log::FrameLog;
 use crate::metrics::Transport;
 
-/// Whether somebody is there, as far as it matters for counting.
+/// Which gauge a session counts in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub(crate) enum Attendance {
@@ -201,7 +201,7 @@ mod tests {
         let first = ids(20);
         assert_eq!(first.len(), 20);
         assert_eq!(first, ids(20));
-        // Whoever is in a small sample is in a larger one.
+        // A session of a small sample is in a larger one, too.
         assert!(first.iter().all(|id| ids(50).contains(id)));
         // Those that leave make room for others only.
         let gone = first[0];

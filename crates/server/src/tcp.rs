@@ -23,12 +23,12 @@ use crate::transport::{self, Incoming, Peer, PeerGone, Sink, Source};
 /// How the door for byte streams is kept.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TcpConfig {
-    /// Proxies that say whom they speak for, in a header of version 2 of the PROXY protocol. Whoever
-    /// comes from there must begin with one; from anywhere else such a header is no frame.
+    /// Proxies that give the client's address in a header of version 2 of the PROXY protocol. A connection
+    /// from there must begin with one; from anywhere else such a header is no frame.
     pub trusted_proxies: Vec<AddressBlock>,
     /// From the accept to the end of that header.
     pub header_deadline: Duration,
-    /// Speak TLS.
+    /// The certificate to speak TLS with; none: connections are not encrypted.
     pub tls: Option<Tls>,
 }
 

@@ -1,5 +1,5 @@
 //! TLS 1.2 and 1.3 on any listener. Certificate and key come from files, which are read again when
-//! they change or when the process is told to; connections that are open keep what they have, and
+//! they change or when the program asks for it; connections that are open keep what they have, and
 //! files that cannot be used leave everything as it was.
 
 use std::fmt;
@@ -78,8 +78,8 @@ impl Tls {
         Ok(Self(Arc::new(Inner { files, current: RwLock::new(current) })))
     }
 
-    /// A certificate that nobody has signed but itself, for these names and addresses, and the same
-    /// as PEM: clients that are to believe it must be given that.
+    /// A self-signed certificate for these names and addresses, and the same as PEM: clients that are to
+    /// trust it need that.
     ///
     /// # Errors
     /// A name that cannot stand in a certificate.
@@ -160,16 +160,16 @@ fn changed_at(certificate: &Path, key: &Path) -> [Option<SystemTime>; 2] {
 }
 
 fn read(certificate: &Path, key: &Path) -> Result<Current, TlsError> {
-    let told = |what: &str, file: &Path, why: &dyn fmt::Display| {
+    let unusable = |what: &str, file: &Path, why: &dyn fmt::Display| {
         TlsError(format!("the {what} in {} cannot be used: {why}", file.display()))
     };
     let chain = CertificateDer::pem_file_iter(certificate)
         .and_then(Iterator::collect::<Result<Vec<_>, _>>)
-        .map_err(|error| told("certificate", certificate, &error))?;
+        .map_err(|error| unusable("certificate", certificate, &error))?;
     if chain.is_empty() {
-        return Err(told("certificate", certificate, &"there is none in it"));
+        return Err(unusable("certificate", certificate, &"there is none in it"));
     }
-    let secret = PrivateKeyDer::from_pem_file(key).map_err(|error| told("key", key, &error))?;
+    let secret = PrivateKeyDer::from_pem_file(key).map_err(|error| unusable("key", key, &error))?;
     configured(chain, secret).map_err(|error| {
         let files = format!("{} and {}", certificate.display(), key.display());
         TlsError(format!("the certificate and the key in {files} cannot be used: {error}"))

@@ -3,7 +3,7 @@
 //! one task that reads, decodes and hands frames to the hub, and takes frames from the connection's
 //! queue and writes as many as wait at once.
 //!
-//! Nothing here decides anything: whatever is wrong with a frame is told to the hub as such.
+//! Nothing here decides anything: whatever is wrong with a frame goes to the hub as an input.
 
 use std::future::{Ready, ready};
 use std::net::IpAddr;
@@ -30,9 +30,9 @@ use crate::queue::QueueItem;
 use crate::server::Server;
 use crate::sight::Sight;
 
-/// How long a connection that was told its last word has to take it, and to close its end.
+/// How long a peer has to read the close of its connection and to close its end.
 pub(crate) const LINGER: Duration = Duration::from_secs(2);
-/// What is read of a peer that was told its last word; about what was under way.
+/// How many bytes are read of a peer after the close; about what was under way.
 const DISCARDED_BYTES_MAX: usize = 256 << 10;
 /// Frames that are written together when they wait.
 const FRAMES_PER_FLUSH: usize = 64;
@@ -79,7 +79,7 @@ pub(crate) struct Peer {
     pub(crate) transport: Transport,
     /// None: it is in this process.
     pub(crate) address: Option<IpAddr>,
-    /// Nobody on the way can read it.
+    /// Whether the link is encrypted, by TLS or by the seal of ENet.
     pub(crate) is_encrypted: bool,
 }
 
@@ -188,8 +188,8 @@ impl Reader<'_> {
             };
             let len = bytes.len();
             if self.queue.is_ended() {
-                // Nobody hears it any more; it is read so that our last word is not lost, and no
-                // longer than for that.
+                // The hub has closed this connection. It is read so that the close is not lost with a
+                // reset, and no longer than for that.
                 discarded += len;
                 if discarded > DISCARDED_BYTES_MAX {
                     return;
@@ -201,7 +201,7 @@ impl Reader<'_> {
                 Some(_) => unpack_client(bytes, &limits),
                 None => Ok(bytes),
             };
-            // Whoever compresses pays for what comes out: that is what the server works with.
+            // A compressed frame is charged by its unpacked length: that is what the server works with.
             let len = bytes.as_ref().map_or(len, Bytes::len);
             let shown = if is_shown { bytes.clone().ok() } else { None };
             let frame = bytes.and_then(|bytes| decode_client(self.encoding, bytes, &limits));

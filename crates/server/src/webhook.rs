@@ -34,7 +34,7 @@ const ANSWER_BYTES_MAX: usize = 4 << 10;
 const TEXT_CHARS_MAX: usize = 200;
 
 /// Asks a URL about every login: `POST {"player", "payload", "address"}`, the payload in base64. A
-/// 2xx lets the player in; the text of a 403 is told to the player as the reason.
+/// 2xx lets the player in; the text of a 403 is sent to the player as the reason.
 pub struct Webhook {
     url: Uri,
     authorization: Option<HeaderValue>,

@@ -51,7 +51,7 @@ pub(crate) fn serve(
 
 struct WebSource {
     stream: SplitStream<WebSocket>,
-    /// What the library was told to take at most.
+    /// The longest message that the WebSocket library takes, as it was set.
     message_bytes_max: usize,
 }
 

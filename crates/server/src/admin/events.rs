@@ -1,5 +1,5 @@
 //! The stream of events. A reader has a position and nothing else: what it has not read stays in the
-//! journal for as long as the journal has it, and if that was too short it is told how many it missed.
+//! journal for as long as the journal has it, and if that was too short it gets the number it missed.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -63,7 +63,7 @@ pub(super) async fn stream(
 enum Gap {
     /// So many events are not kept any more.
     Overrun(u64),
-    /// The events of another run of the server, nobody knows how many.
+    /// The events of another run of the server; their number is not known.
     Restarted,
 }
 
@@ -117,9 +117,9 @@ impl Filter {
     }
 }
 
-/// One reader.
+/// One reader of the stream, until its request ends.
 struct Reader {
-    /// The last event it was told, or that it does not want.
+    /// The number of the last event that was sent to it or did not pass its filter.
     cursor: u64,
     gap: Option<Gap>,
     filter: Filter,
@@ -131,7 +131,7 @@ struct Reader {
 }
 
 impl Reader {
-    /// What it is told next; none when the server stops.
+    /// Waits for the next message to send; none when the server stops.
     async fn next(&mut self) -> Option<SseEvent> {
         loop {
             if let Some(gap) = self.gap.take() {

@@ -134,7 +134,7 @@ fn part_cause(cause: PartCause) -> String {
     short(cause.as_str_name(), "PART_CAUSE_")
 }
 
-/// A session.
+/// A session as the admin API shows it.
 pub(crate) fn session(view: &SessionView) -> Value {
     let (state, connection) = match view.presence {
         Presence::Preconnect => ("preconnect", None),

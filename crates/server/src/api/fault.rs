@@ -1,5 +1,5 @@
-//! What is wrong with a field, in words of ours: the reader of JSON and of parameters names types of
-//! Rust, and whoever asks need not know those.
+//! Turns the errors of the JSON and query parsers, which name types of Rust, into sentences about a
+//! field that a caller in any language can read.
 
 use super::problem::{Problem, ProblemKind};
 

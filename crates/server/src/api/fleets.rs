@@ -103,7 +103,7 @@ pub(super) async fn may_target(
             let (_, aliases) = catalogue::all(api).await?;
             match aliases.into_iter().find(|alias| alias.name == *name).map(|alias| alias.route) {
                 Some(Route::Fleet(fleet)) => may_serve(api, caller, &fleet),
-                // It leads nowhere, and whoever follows it is told so.
+                // It leads to no fleet: a command that follows it is refused with its message.
                 Some(Route::Terminal(_)) | None => Ok(()),
             }
         }
@@ -126,7 +126,8 @@ pub(super) fn may_place(api: &Api, caller: ApiCaller, queue: &QueueSpec) -> Resu
     queue.destinations.iter().try_for_each(|to| may_serve(api, caller, &to.fleet))
 }
 
-/// The fleets among the parameters. What cannot be read is refused by whoever needs it.
+/// The fleets and aliases among the parameters. Others are left to the handler, which refuses those that
+/// it cannot read.
 fn targets(uri: &Uri) -> Vec<Target> {
     let pairs = Query::<Vec<(String, String)>>::try_from_uri(uri).map(|Query(pairs)| pairs);
     let pairs = pairs.unwrap_or_default().into_iter();

@@ -17,7 +17,7 @@ use crate::admin::is_own;
 use crate::listener::{self, SocketPeer};
 use crate::proxies::client_of;
 
-/// Who asks.
+/// The caller of one request, as its key and its address show it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ApiCaller {
     pub(super) role: Role,
@@ -70,7 +70,7 @@ const EXPOSED: HeaderValue = HeaderValue::from_static("location, retry-after");
 /// For how many seconds a browser need not ask that again.
 const REMEMBERED: HeaderValue = HeaderValue::from_static("600");
 
-/// Refuses pages of other origins, but for those on the list, whose browsers are told so.
+/// Refuses pages of other origins. Those on the list are let through and get the CORS headers.
 pub(super) async fn origin(State(api): State<Api>, request: Request, next: Next) -> Response {
     let response = welcome(&api, request, next).await;
     api.server.0.sight.metrics.directory.answered(response.status().as_u16());
@@ -87,12 +87,12 @@ async fn welcome(api: &Api, request: Request, next: Next) -> Response {
     let is_question = request.method() == Method::OPTIONS
         && request.headers().contains_key(header::ACCESS_CONTROL_REQUEST_METHOD);
     let mut response = if is_question {
-        let told = [
+        let allowed = [
             (header::ACCESS_CONTROL_ALLOW_METHODS, METHODS),
             (header::ACCESS_CONTROL_ALLOW_HEADERS, HEADERS),
             (header::ACCESS_CONTROL_MAX_AGE, REMEMBERED),
         ];
-        (StatusCode::NO_CONTENT, told).into_response()
+        (StatusCode::NO_CONTENT, allowed).into_response()
     } else {
         next.run(request).await
     };
@@ -148,7 +148,7 @@ fn identify(
 ) -> Result<ApiCaller, Problem> {
     let Some(shown) = headers.get(header::AUTHORIZATION) else {
         if api.config.open {
-            return nobody(headers, network);
+            return without_key(headers, network);
         }
         let detail = if api.keys.is_empty() {
             "there are no API keys: make one with `rejoin key new`"
@@ -180,9 +180,9 @@ fn identify(
     Ok(ApiCaller { role, key: Some(place), network })
 }
 
-/// Somebody without a key where none is needed. A page that had its own name point here shows in the
-/// host.
-fn nobody(headers: &HeaderMap, network: u128) -> Result<ApiCaller, Problem> {
+/// The caller of a request without a key, where none is needed. A page whose own name was pointed here
+/// is refused by the `Host` header.
+fn without_key(headers: &HeaderMap, network: u128) -> Result<ApiCaller, Problem> {
     let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
     if host.is_some_and(|host| is_own(host, &[])) {
         return Ok(ApiCaller { role: Role::Operator, key: None, network });

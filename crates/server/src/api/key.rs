@@ -13,7 +13,7 @@ pub enum Role {
     Client,
     /// Hosts, and services that let players in for them.
     Host,
-    /// Whoever runs it all.
+    /// Runs the servers: may do everything.
     Operator,
 }
 
@@ -115,8 +115,8 @@ impl ApiKey {
         Self { rate_per_s, ..self }
     }
 
-    /// The text of a new key, from random bytes: it says what it is, for whoever finds it in a place
-    /// where it should not be.
+    /// The text of a new key, from random bytes. It begins with a word that scanners for leaked secrets
+    /// can search for.
     #[must_use]
     pub fn text_of(role: Role, secret: &[u8; SECRET_BYTES]) -> String {
         let mut text = format!("rejoin_{}_", role.label());
@@ -145,7 +145,7 @@ pub(crate) struct HeldKey {
     bucket: Bucket,
 }
 
-/// All keys.
+/// The configured keys; a key's index here is its number in the records of callers.
 #[derive(Debug, Default)]
 pub(crate) struct Keyring(Vec<HeldKey>);
 
@@ -203,7 +203,7 @@ impl Bucket {
         let most = now_us.saturating_add(1_000_000.max(cost));
         let owed = |full_at: u64| {
             let after = full_at.max(now_us).saturating_add(cost.saturating_mul(u64::from(count)));
-            // What is owed for longer than this is forgotten: nobody is shut out for good.
+            // Debt beyond this is dropped, so that no key is shut out for good.
             Some(after.min(now_us.saturating_add(DEBT_US_MAX)))
         };
         let before = self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, owed);

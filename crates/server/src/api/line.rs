@@ -35,7 +35,7 @@ const MESSAGE_BYTES_MAX: usize = 256 << 10;
 const READ_BYTES_MAX: usize = 2 * MESSAGE_BYTES_MAX;
 /// From the upgrade to the first message.
 const HELLO_WITHIN: Duration = Duration::from_secs(10);
-/// How long a message may take to be taken by the other end; whoever is slower is let go.
+/// How long the host may take to read a message before it is disconnected.
 const WRITE_WITHIN: Duration = Duration::from_secs(30);
 /// How many heartbeats may pass without a sign of life.
 const SILENT_BEATS: u32 = 3;

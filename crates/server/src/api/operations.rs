@@ -8,7 +8,7 @@ use super::{
     Api, catalogue, games, hosts, line, placements, players, queues, seats, subscriptions,
 };
 
-/// One row.
+/// One operation of the API: a row of [`operations`].
 pub(super) struct ApiOperation {
     pub(super) method: &'static str,
     /// Behind `/v1`.
@@ -38,7 +38,7 @@ fn row(
     ApiOperation { method, path, roles, route }
 }
 
-/// The table.
+/// All operations. A test holds this table and `openapi.json` to each other.
 pub(super) fn operations() -> Vec<ApiOperation> {
     let seat = "/games/{game}/seats/{seat}";
     let placement = "/queues/{queue}/placements/{placement}";

@@ -1,5 +1,5 @@
 //! Placements as server-sent events: one until it has ended, or all of a queue. Bounded as subscriptions
-//! to Games are: whoever reads too slowly is told why it was cut off.
+//! to Games are: a reader that is too slow is cut off, with the cause as the last event.
 
 use std::convert::Infallible;
 
@@ -43,7 +43,7 @@ async fn events(
     let is_one = placement.is_some();
     let command = Command::Watch { queue: queue.clone(), placement };
     let notices = api.door.watch_for(caller.outside(None), command).await?;
-    // Given back with each event: whoever watches one placement hears nothing behind its end.
+    // None after the end of the one placement that is watched, which ends the stream.
     let news = stream::unfold(Some(notices), move |notices| {
         let queue = queue.clone();
         async move {
@@ -54,7 +54,7 @@ async fn events(
             Some((Ok::<_, Infallible>(event), (!is_over).then_some(notices)))
         }
     });
-    // Whoever comes back knows by this that what it had is to be forgotten.
+    // A client that reconnects drops its state on this event: all that there is follows.
     let first = Event::default().event("begin").data("{}");
     let events = stream::once(async { Ok(first) }).chain(news);
     let beat = KeepAlive::new().interval(api.config.heartbeat).text("beat");

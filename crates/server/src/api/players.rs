@@ -1,4 +1,5 @@
-//! Players and their accounts, for operators. What is answered is kept, and what it ends is told to end.
+//! Players and their accounts, for operators. An answer comes after the change is durable and the
+//! sessions that it ends were ordered to end.
 
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -103,7 +104,7 @@ pub(super) async fn change(
     Json(change): Json<PlayerChange>,
 ) -> Result<Response, Problem> {
     let whom = whom(&names)?;
-    // One at a time: what is half done would have to be told apart.
+    // One change a request: a request that fails has then changed nothing.
     let command = match (change.password, change.role, change.locked) {
         (Some(password), None, None) => {
             PlayerCommand::SetPassword(whom.clone(), hash(&api, password).await?)
@@ -186,7 +187,7 @@ async fn hash(api: &Api, password: String) -> Result<PasswordHash, Problem> {
     })
 }
 
-/// A name or an id; what is neither is nobody's.
+/// The account's name or the player's id in the path.
 fn whom(names: &Names) -> Result<Whom, Problem> {
     let text = names.name(0);
     if let Some(player) = PlayerId::from_hex(&text) {

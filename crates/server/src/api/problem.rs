@@ -83,7 +83,7 @@ kinds! {
     NO_ANSWER = ("no_answer", 504, "There was no answer in time");
 }
 
-/// A problem on its way to whoever asked.
+/// A problem that is the answer to a request.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Problem {
     kind: ProblemKind,
@@ -107,17 +107,17 @@ impl Problem {
         self
     }
 
-    /// Whoever asks again should wait for so long.
+    /// Adds a `Retry-After` of so many seconds.
     pub(crate) fn retry_after(self, seconds: u64) -> Self {
         self.header(header::RETRY_AFTER, HeaderValue::from(seconds))
     }
 
-    /// Its code.
+    /// The stable code, as `openapi.json` lists it.
     pub(crate) fn code(&self) -> &'static str {
         self.kind.0
     }
 
-    /// As JSON.
+    /// The body of the answer, by RFC 9457.
     pub(crate) fn body(&self) -> Value {
         let (code, status, title) = self.kind;
         let mut body = json!({

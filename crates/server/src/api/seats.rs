@@ -1,5 +1,5 @@
 //! Seats: reserved for one player or a party, looked at, extended and given back; claimed and
-//! confirmed by whoever lets players in.
+//! confirmed by the server or host that lets the players in.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ use super::problem::{self, Problem};
 use super::request::{Data, Json, Names, NoBody, Parameters, PathNames, ShownSecret, some};
 use super::{Api, games, shape, unexpected};
 
-/// Somebody a seat is asked for.
+/// A player for whom a seat is asked.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct GuestBody {

@@ -17,10 +17,11 @@ pub(super) const WORK_UNIT: usize = 500;
 const OWN_PART: u32 = 100;
 /// Searches of one address under way with one key.
 const SEARCHES_MAX: usize = 8;
-/// Addresses that are told apart; those beyond share one record.
+/// Networks with a record of their own; those beyond share one record.
 const RECORDS_MAX: usize = 16_384;
 
-/// An address, as far as callers are told apart: of IPv6 the network that a household is given.
+/// The network that a caller's budget counts for: an IPv4 address, or the part of an IPv6 address that
+/// a household is given.
 pub(super) fn network(address: IpAddr) -> u128 {
     match address.to_canonical() {
         IpAddr::V4(v4) => v4.to_ipv6_mapped().to_bits(),
@@ -33,14 +34,14 @@ type Who = (usize, u128);
 
 const STRANGERS: u128 = u128::MAX;
 
-/// One record.
+/// What one network has used of one key.
 #[derive(Debug, Default)]
 struct Record {
     bucket: Bucket,
     searches: usize,
 }
 
-/// All records.
+/// The records of all networks and keys.
 #[derive(Debug, Default)]
 pub(super) struct Shares(Mutex<HashMap<Who, Record>>);
 
@@ -163,7 +164,7 @@ mod tests {
         for number in 0..20_000 {
             let _ = shares.spend(key, (0, number), 0);
         }
-        assert!(shares.0.lock().expect("nobody panicked").len() <= RECORDS_MAX + 1);
+        assert!(shares.0.lock().expect("no thread panicked").len() <= RECORDS_MAX + 1);
     }
 
     #[test]

@@ -1,5 +1,5 @@
 //! What a filter matches, as server-sent events. A reader takes what it can: behind it wait the newest
-//! change of each Game, in the directory, and whoever waits too long is cut off with the cause.
+//! change of each Game, in the directory, and a reader that waits too long is cut off with the cause.
 
 use std::convert::Infallible;
 
@@ -43,7 +43,7 @@ pub(super) async fn subscribe(
         let notice = notices.next().await?;
         Some((Ok::<_, Infallible>(event(&notice, caller.role)), notices))
     });
-    // Whoever comes back knows by this that what it had is to be forgotten.
+    // A client that reconnects drops its state on this event: all that there is follows.
     let first = Event::default().event("begin").data("{}");
     let events = stream::once(async { Ok(first) }).chain(changes);
     let beat = KeepAlive::new().interval(api.config.heartbeat).text("beat");

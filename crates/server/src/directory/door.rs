@@ -74,10 +74,10 @@ impl DirectoryDoor {
         Self { mail: mpsc::channel(1).0, events, search_work_max: 0 }
     }
 
-    /// Asks, and waits for the answer. What it tells is durable.
+    /// Asks, and waits for the answer. What it says is durable.
     ///
-    /// Subscriptions go through [`subscribe`](Self::subscribe) and [`watch`](Self::watch), which can hear
-    /// what they are told.
+    /// Subscriptions go through [`subscribe`](Self::subscribe) and [`watch`](Self::watch), which return the
+    /// channel of their changes.
     ///
     /// # Errors
     /// The rules refuse it, too much is asked at once, or the server has stopped.
@@ -126,8 +126,8 @@ impl DirectoryDoor {
         }
     }
 
-    /// Listens for the orders to a host's process; whoever listened before with this or an older
-    /// lease hears nothing more. When the orders are dropped, the host is away.
+    /// Listens for the orders to a host's process; an earlier listener with this or an older lease gets
+    /// nothing more. When the orders are dropped, the host is away.
     ///
     /// # Errors
     /// The server has stopped.
@@ -175,8 +175,8 @@ impl DirectoryDoor {
         self.answered(|asker| DirectoryMail::HostAsked(host, lease, word, asker)).await
     }
 
-    /// The same from a process that counts its entries: asked again for the same one, the answer is the
-    /// same.
+    /// The same from a process that counts its entries: if it asks again for the same entry, it gets
+    /// the same answer.
     ///
     /// # Errors
     /// As for [`accept`](Self::accept).
@@ -267,7 +267,8 @@ impl DirectoryDoor {
         Ok(Notices { subscription, notices, mail: self.mail.clone(), taken: 0 })
     }
 
-    /// What happens from now on. A reader that falls far behind misses events, and is told so.
+    /// The events from now on. A reader that falls far behind misses some, and gets an error that says
+    /// how many it missed.
     #[must_use]
     pub fn events(&self) -> broadcast::Receiver<Event> {
         self.events.subscribe()

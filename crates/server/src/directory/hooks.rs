@@ -13,7 +13,7 @@ use tokio::sync::oneshot;
 
 use super::local::Stopped;
 
-/// What the machine is given.
+/// What is sent to the thread of the machine.
 pub(super) enum ToMachine {
     /// Its process has registered; with the zones there are, and whether a match runs there.
     Begin { port: u16, games: Vec<(GameId, Option<bool>)> },
@@ -62,7 +62,7 @@ impl MachineThread {
     }
 }
 
-/// Hooks whose panics are a no, and are told.
+/// The game's hooks; a panic of one counts as a no and is logged.
 struct Guarded {
     kind: String,
     hooks: Box<dyn LocalHooks>,

@@ -1,5 +1,5 @@
-//! The lines out of the directory: orders to a host's process, and changes to a subscriber. Both are
-//! bounded, and whoever lets go of its end is gone for the directory, too.
+//! The channels out of the directory: orders to a host's process, and changes to a subscriber. Both are
+//! bounded, and a reader that drops its end is gone for the directory, too.
 
 use rejoin_core::id::{HostId, OwnerEpoch};
 use rejoin_directory::host::HostOrder;
@@ -16,8 +16,8 @@ pub(super) const ORDERS_MAX: usize = 8_192;
 /// of each Game replaces the older.
 pub(super) const NOTICES_MAX: u64 = 64;
 
-/// What a host's process is told, in order. Dropping this is what a broken connection is: the host is
-/// away.
+/// The orders to a host's process. Dropping this has the effect of a broken connection: the host
+/// counts as away.
 #[derive(Debug)]
 pub struct HostOrders {
     pub(super) host: HostId,
@@ -28,36 +28,36 @@ pub struct HostOrders {
 }
 
 impl HostOrders {
-    /// Which host.
+    /// The id of the host that these orders are for.
     #[must_use]
     pub fn host(&self) -> HostId {
         self.host
     }
 
-    /// Which process.
+    /// The lease of the host's process; a later process of the same host has a higher one.
     #[must_use]
     pub fn lease(&self) -> OwnerEpoch {
         self.lease
     }
 
-    /// The next order. None: another process speaks for the host now, too many orders waited, or the
-    /// server stops.
+    /// Waits for the next order. None: another process speaks for the host now, too many orders waited, or
+    /// the server has stopped.
     pub async fn next(&mut self) -> Option<HostOrder> {
         self.orders.recv().await
     }
 }
 
-/// What a subscriber is told: changes of Games that match, or what becomes of placements.
+/// What a subscriber receives: changes of Games that match, or of placements.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Notice<N = News> {
-    /// A change.
+    /// A Game or a placement was added, has changed or has ended.
     News(N),
     /// The subscription is over, and this was the last notice.
     Cut(CutCause),
 }
 
-/// The changes of a subscription. The first ones are all that there is now. Dropping this ends the
-/// subscription.
+/// The changes of a subscription, which ends when this is dropped. The first ones are all that there is
+/// at the moment.
 #[derive(Debug)]
 pub struct Notices<N = News> {
     pub(super) subscription: u64,
@@ -98,8 +98,8 @@ impl Subscriber {
         }
     }
 
-    // There is room for what has credit and for the last word; an error means that nobody reads any
-    // more, which is noticed every second.
+    // There is room for what has credit and for the cut; an error means that the reader is gone, which
+    // the task notices every second.
 
     pub(super) fn game(&self, news: News) {
         if let Self::Games(line) = self {

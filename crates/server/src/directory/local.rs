@@ -33,11 +33,11 @@ const LOCAL: &str = "local";
 pub struct GamesConfig {
     /// Where players connect, as the directory tells them.
     pub address: String,
-    /// And at which port. One above 60000 is told as 60000: that is the highest a host can say.
+    /// And at which port. One above 60000 is reported as 60000: that is the highest a host can report.
     pub port: u16,
     /// How many Games run at a time, at most 1000.
     pub games_max: u32,
-    /// Nobody new can reserve a seat while a match runs.
+    /// New seats cannot be reserved while a match runs.
     pub closes_in_match: bool,
 }
 

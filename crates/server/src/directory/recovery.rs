@@ -1,5 +1,5 @@
-//! Starting the directory from what the store holds. Opening its scopes raises their owner: whoever
-//! had them before can write nothing any more.
+//! Starting the directory from what the store holds. Opening its scopes raises their owner epoch: an
+//! earlier owner can write nothing more.
 
 use rejoin_core::scope::ScopeId;
 use rejoin_core::time::{Time, WallTime};
@@ -9,7 +9,7 @@ use rejoin_store::{Store, StoreError};
 /// Scopes that are opened in one commit.
 const OPEN_AT_ONCE: usize = 4_096;
 
-/// Opens the directory. What is damaged is told, set aside and left out.
+/// Opens the directory. Damaged scopes are logged, set aside and left out.
 ///
 /// # Errors
 /// The store cannot be read, or the fleets cannot.
@@ -40,8 +40,8 @@ pub(super) fn open(
 fn recover(store: &mut dyn Store) -> Result<Recovered, StoreError> {
     let mut catalogue = store.open_one(ScopeId::Catalogue);
     if let Err(StoreError::Damaged(damaged)) = &catalogue {
-        // Set aside by now. Games and hosts go on; whoever asks for their fleet is told that there is
-        // none until it is put again.
+        // Set aside by now. Games and hosts go on; commands that name their fleet are refused as unknown
+        // until it is put again.
         tracing::error!("{damaged}: put the fleets and aliases again, or restore a backup");
         catalogue = store.open_one(ScopeId::Catalogue);
     }

@@ -26,8 +26,8 @@ use crate::server::Server;
 /// Datagrams that are read in one turn; others have theirs in between, readers above all: so much of one
 /// peer fits into what may wait for its reader.
 const TURN_MAX: usize = 192;
-/// Peers without a cookie that may be connecting at a time: each has a slot, and its address may be
-/// forged.
+/// Peers without a cookie that may be connecting at a time: each has a slot of ENet, even if its address
+/// is a forged one.
 const STRANGERS_MAX: usize = 256;
 /// Datagrams of one peer, whatever is in them; far more than an honest one sends. Those beyond are
 /// dropped and charged.

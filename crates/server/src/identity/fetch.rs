@@ -1,5 +1,5 @@
-//! Gets the keys of another service: one small document over HTTP. Encrypted, or from this machine;
-//! nothing else, for whoever could change the keys on their way could be anybody here.
+//! Gets the keys of another service: one small document over HTTP. Encrypted, or from this machine, and
+//! not otherwise: an attacker who could change the keys on their way could log in as any player.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -52,7 +52,7 @@ impl fmt::Debug for TrustedRoots {
 }
 
 impl TrustedRoots {
-    /// Those that everybody believes; or those of a file and nobody else.
+    /// The public roots that browsers trust, or only those of a file.
     ///
     /// # Errors
     /// The file cannot be used: which, and why.

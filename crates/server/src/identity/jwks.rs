@@ -1,7 +1,7 @@
 //! The keys of another service, from a file or a URL. They are got again after a while, and at once
-//! when a token names one that is not known, but never more often than every so often: a peer that
-//! makes up key ids makes us ask nobody. Meanwhile the last ones serve, for a day at most: a login whose
-//! key is known never waits for the issuer.
+//! when a token names one that is not known, but never more often than every 30 seconds: a peer that
+//! makes up key ids cannot make us flood the issuer. Meanwhile the last ones serve, for a day at most: a
+//! login whose key is known never waits for the issuer.
 
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -30,7 +30,7 @@ pub(super) enum ResolvedKeySource {
     Url(Uri, TrustedRoots),
 }
 
-/// One key.
+/// One public key of the issuer.
 #[derive(Clone)]
 pub(super) struct IssuerKey {
     pub(super) id: Option<String>,
@@ -45,7 +45,7 @@ struct Held {
     got_at: Option<Instant>,
 }
 
-/// The keys.
+/// The issuer's keys as they were last got. A clone shares them.
 #[derive(Clone)]
 pub(super) struct Keys(Arc<Inner>);
 
@@ -55,7 +55,7 @@ struct Inner {
     /// Between two attempts to get them.
     rest: Duration,
     held: RwLock<Held>,
-    /// When it was last tried; whoever has this tries.
+    /// When the keys were last asked for. The task that holds the lock is asking now.
     tried_at: Arc<Mutex<Option<Instant>>>,
 }
 
@@ -69,7 +69,7 @@ impl Keys {
         Self(Arc::new(Inner { source, refresh, rest, held, tried_at }))
     }
 
-    /// Reads a file at the start, so that a wrong one is told at once.
+    /// Reads a file at the start, so that a wrong one stops the server from starting.
     pub(super) fn read_file(&self) -> Result<(), String> {
         let ResolvedKeySource::File(path) = &self.0.source else { return Ok(()) };
         self.0.hold(read(path)?);
@@ -96,7 +96,7 @@ impl Keys {
         pick(&held.keys, id).ok_or("it is signed with a key that its issuer does not show")
     }
 
-    /// Gets them without anybody waiting, unless somebody does already.
+    /// Gets the keys in a task of its own, unless one is getting them already.
     fn get_aside(&self) {
         if let Ok(tried_at) = Arc::clone(&self.0.tried_at).try_lock_owned() {
             let inner = Arc::clone(&self.0);
@@ -155,7 +155,7 @@ fn read(path: &PathBuf) -> Result<Vec<IssuerKey>, String> {
 }
 
 /// Reads a JWK set. Keys for something else than signatures are left out, and so are secret ones: with
-/// those, whoever can read the set could sign.
+/// those, every reader of the set could sign.
 fn parse(text: &[u8]) -> Result<Vec<IssuerKey>, String> {
     let set: JwkSet = serde_json::from_slice(text).map_err(|error| error.to_string())?;
     if set.keys.len() > KEYS_MAX {

@@ -53,7 +53,7 @@ pub struct JwtConfig {
     pub skew: Duration,
     /// After how long the keys are got again.
     pub refresh: Duration,
-    /// A token of somebody who has no account yet makes one.
+    /// A token whose subject has no account yet makes one.
     pub create: bool,
 }
 

@@ -1,7 +1,7 @@
 //! Passwords: Argon2id, on a few threads of its own with a bounded queue. A hash takes 19 MiB and some
 //! tens of milliseconds, so neither their number at a time nor the wait for one may be a peer's choice.
 //! Whether the account is there makes no difference in what is done: without one, the password is
-//! compared with the hash of nobody.
+//! compared with a hash that no password has.
 
 use std::fmt;
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
@@ -22,8 +22,8 @@ const BYTES_MAX: usize = 4 * PASSWORD_CHARS.1;
 const MEMORY_KIB: u32 = 19 * 1_024;
 const PASSES: u32 = 2;
 const LANES: u32 = 1;
-/// The hash of a password that nobody has, with the parameters above.
-const NOBODY: &str = "$argon2id$v=19$m=19456,t=2,p=1$bm9ib2R5IGlzIGhlcmU\
+/// A hash that no password is known for, with the parameters above.
+const NO_ACCOUNT: &str = "$argon2id$v=19$m=19456,t=2,p=1$bm9ib2R5IGlzIGhlcmU\
                       $AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
 
 /// Why there is no hash of a password.
@@ -74,13 +74,13 @@ pub fn hash_password(password: &str) -> Result<PasswordHash, PasswordError> {
 }
 
 fn is_right(password: &str, hash: Option<&str>) -> bool {
-    let verified = argon2().verify_password(password.as_bytes(), hash.unwrap_or(NOBODY));
+    let verified = argon2().verify_password(password.as_bytes(), hash.unwrap_or(NO_ACCOUNT));
     hash.is_some() && verified.is_ok()
 }
 
 type Work = Box<dyn FnOnce() + Send>;
 
-/// The threads.
+/// The threads that hash passwords, with their queue.
 pub(crate) struct Passwords {
     queue: SyncSender<Work>,
 }
@@ -102,7 +102,8 @@ impl Passwords {
         Ok(Self { queue })
     }
 
-    /// Compares a password with a hash, or with nobody's. An error is the answer for now.
+    /// Compares a password with a hash, or without one with [`NO_ACCOUNT`]. An error is the proof to give
+    /// at once: `Wrong` for a length that no password has, `Busy` when too many wait.
     pub(super) fn verify(
         &self,
         password: String,
@@ -155,15 +156,15 @@ mod tests {
 
     #[test]
     fn the_hash_of_nobody_is_as_much_work_as_any_other() {
-        let nobody = Phc::new(NOBODY).expect("it can be read");
+        let no_account = Phc::new(NO_ACCOUNT).expect("it can be read");
         let other = hash_password("correct horse").expect("hashed").0;
         let other = Phc::new(&other).expect("it can be read");
-        assert_eq!((nobody.algorithm, nobody.version), (other.algorithm, other.version));
-        assert_eq!(nobody.params.to_string(), other.params.to_string());
+        assert_eq!((no_account.algorithm, no_account.version), (other.algorithm, other.version));
+        assert_eq!(no_account.params.to_string(), other.params.to_string());
         let bytes = |phc: &Phc| phc.hash.as_ref().map(|hash| hash.as_bytes().len());
-        assert_eq!(bytes(&nobody), bytes(&other));
+        assert_eq!(bytes(&no_account), bytes(&other));
         // Not refused before the work is done, which would be seen from outside.
-        let verified = argon2().verify_password(b"x", NOBODY);
+        let verified = argon2().verify_password(b"x", NO_ACCOUNT);
         assert_eq!(verified, Err(argon2::password_hash::Error::PasswordInvalid));
     }
 

@@ -17,16 +17,16 @@ use crate::webhook::Webhook;
 fn a_flood_of_one_cause_writes_ten_lines_a_second_and_counts_the_rest() {
     let gate = Gate::default();
     let mut written = 0;
-    let mut told = 0;
+    let mut reported = 0;
     // Ten thousand lines over ten seconds.
     for line in 0..10_000 {
         if let Some(suppressed) = gate.pass(line * 1_000, LINES_PER_SECOND, LINES_BURST) {
             written += 1;
-            told += suppressed;
+            reported += suppressed;
         }
     }
     assert!((110..=121).contains(&written), "{written}");
-    assert_eq!(written + told + gate.suppressed.load(Ordering::Relaxed), 10_000);
+    assert_eq!(written + reported + gate.suppressed.load(Ordering::Relaxed), 10_000);
 }
 
 #[test]
@@ -106,7 +106,7 @@ fn lines_of_the_admission_hook_pass_a_gate_too() {
     let lines = written(|_| {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         runtime.expect("a runtime").block_on(async {
-            // Nobody listens there.
+            // No listener is on that port.
             let hook = Webhook::new("http://127.0.0.1:1/admit", None).expect("a good URL");
             let gate = log.clone();
             hook.begin(LogGate::new(move || gate.pass(Cause::Admission)));
@@ -117,10 +117,10 @@ fn lines_of_the_admission_hook_pass_a_gate_too() {
         });
     });
     let about = "the admission hook cannot be asked";
-    let told = lines.iter().filter(|line| line.contains(about)).count() as u64;
+    let reported = lines.iter().filter(|line| line.contains(about)).count() as u64;
     let most = LINES_BURST + 1 + since.elapsed().as_secs() * LINES_PER_SECOND + LINES_PER_SECOND;
-    assert!((1..=most).contains(&told), "{told} of at most {most}");
-    assert_eq!(told + log.suppressed_total(), 90);
+    assert!((1..=most).contains(&reported), "{reported} of at most {most}");
+    assert_eq!(reported + log.suppressed_total(), 90);
 }
 
 #[test]
@@ -172,8 +172,8 @@ fn what_is_held_back_is_told_when_its_cause_has_fallen_silent() {
         log.tell_suppressed();
         log.tell_suppressed();
     });
-    let told: Vec<_> = lines.iter().filter(|line| line.contains("suppressed")).collect();
-    assert!(told.len() == 1, "{told:?}");
-    assert!(told[0].starts_with(r#"WARN log lines suppressed cause="session ended: left""#));
+    let reported: Vec<_> = lines.iter().filter(|line| line.contains("suppressed")).collect();
+    assert!(reported.len() == 1, "{reported:?}");
+    assert!(reported[0].starts_with(r#"WARN log lines suppressed cause="session ended: left""#));
     assert_eq!(lines.len(), 20 + 1, "a burst, and the word on the rest");
 }

@@ -1,4 +1,4 @@
-//! Figures of returns: the hub's load, by which they are admitted, and those that were told to wait.
+//! Figures of returns: the hub's load, by which they are admitted, and those that were put off.
 //! The hub's task copies them from the hub once a second.
 
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,7 +9,7 @@ use rejoin_core::hub::{HubCounts, HubLoad};
 
 use super::Desk;
 
-/// The figures.
+/// The handles of the series about returns.
 pub(crate) struct ReturnFigures {
     deferred_beyond: Counter,
     deferred_below: Counter,

@@ -1,5 +1,5 @@
 //! Frames and bytes in both directions. Many connections count at once, so each counts in one of a
-//! few places that share no cache line, chosen by its id; whoever asks gets the sums. They only grow.
+//! few places that share no cache line, chosen by its id; a scrape gets the sums. They only grow.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,5 +1,5 @@
 //! Players of a store that no server runs on. The rules are the hub's own; sessions and zones are left
-//! alone, so what ends sessions takes effect at the next start: before that, nobody can return to one.
+//! alone, so what ends sessions takes effect at the next start: before that, no player can return to one.
 
 use std::fmt;
 
@@ -51,7 +51,7 @@ pub struct KeptPlayers<S> {
 }
 
 impl<S: Store> KeptPlayers<S> {
-    /// Opens them; whoever had them before can write nothing any more.
+    /// Opens the players of a store; an earlier owner of their scopes can write nothing more.
     ///
     /// # Errors
     /// The store cannot be read.
@@ -98,7 +98,7 @@ impl<S: Store> KeptPlayers<S> {
         }
     }
 
-    /// One player.
+    /// The player of this id or name, if it is known.
     #[must_use]
     pub fn player(&self, whom: &Whom) -> Option<PlayerView> {
         self.hub.player(whom)

@@ -83,7 +83,10 @@ async fn keys_come_by_tls_from_whom_is_believed_and_from_nobody_else() {
     assert!(issuer.keys(trust, REST).find(Some("k1")).await.is_ok());
     assert_eq!(issuer.asked(), 1);
     let everybody = TrustedRoots::new(None).expect("the public ones");
-    assert!(issuer.keys(everybody, REST).find(Some("k1")).await.is_err(), "nobody knows it");
+    assert!(
+        issuer.keys(everybody, REST).find(Some("k1")).await.is_err(),
+        "its root is not trusted"
+    );
     Issuer::start(other.path(), "k1").await;
     let wrong = TrustedRoots::new(Some(&other.path().join("root.pem"))).expect("a root");
     assert!(issuer.keys(wrong, REST).find(Some("k1")).await.is_err(), "another's certificate");
@@ -130,7 +133,7 @@ async fn a_known_key_does_not_wait_for_an_issuer_that_is_slow() {
     for _ in 0..100 {
         let found = tokio::time::timeout(Duration::from_secs(1), keys_of.find(Some("k1"))).await;
         assert!(found.expect("at once").is_ok());
-        assert_eq!(keys_of.0.held().got_at, first_got, "nobody has answered");
+        assert_eq!(keys_of.0.held().got_at, first_got, "the issuer has not answered");
     }
     allowed.add_permits(100);
     let got = async {
@@ -158,7 +161,7 @@ async fn a_new_key_is_asked_for_once_in_a_while_and_made_up_ones_no_more_often()
     }
     let may = 1 + usize::try_from(began.elapsed().as_millis() / rest.as_millis()).expect("few");
     assert!(issuer.asked() <= may, "{} of {may}", issuer.asked());
-    // The new key is found by itself, once the rest is over and somebody shows it.
+    // The new key is found by itself, once the rest is over and a token names it.
     let found = async {
         while keys_of.find(Some("k2")).await.is_err() {
             tokio::time::sleep(Duration::from_millis(20)).await;
