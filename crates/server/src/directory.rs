@@ -1,11 +1,11 @@
 //! The directory inside the server: one task owns it, the store's thread keeps its scopes, and
 //! everybody else speaks to it through a [`DirectoryDoor`]. What it decides and what is refused is
-//! in `rejoin-directory`; here are its clock, its mailbox and its lines to hosts and subscribers.
+//! in `rejoin-directory`; here are its clock, its mailbox and its channels to hosts and subscribers.
 
+mod channels;
 mod door;
 mod games;
 mod hooks;
-mod lines;
 mod local;
 mod mail;
 mod recovery;
@@ -13,8 +13,8 @@ mod task;
 
 pub use rejoin_directory as rules;
 
+pub use self::channels::{HostOrders, Notice, Notices};
 pub use self::door::{AskError, DirectoryDoor};
-pub use self::lines::{HostOrders, Notice, Notices};
 pub use self::local::GamesConfig;
 
 pub(crate) use self::games::GamesHandle;

@@ -11,7 +11,7 @@ use rejoin_directory::{Answer, Caller, Command, Event, Refusal, Target};
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{broadcast, mpsc, oneshot};
 
-use super::lines::{HostOrders, NOTICES_MAX, Notice, Notices, ORDERS_MAX, Subscriber};
+use super::channels::{HostOrders, NOTICES_MAX, Notice, Notices, ORDERS_MAX, Subscriber};
 use super::mail::{Asker, DirectoryMail};
 
 /// Why there is no answer to what was asked.
@@ -254,12 +254,12 @@ impl DirectoryDoor {
     async fn listen<N>(
         &self,
         command: Command,
-        line: impl FnOnce(mpsc::Sender<Notice<N>>) -> Subscriber,
+        subscriber: impl FnOnce(mpsc::Sender<Notice<N>>) -> Subscriber,
     ) -> Result<Notices<N>, AskError> {
         // One more for the word that it is over.
         let most = usize::try_from(NOTICES_MAX).unwrap_or(usize::MAX).saturating_add(1);
         let (sender, notices) = mpsc::channel(most);
-        let subscriber = line(sender);
+        let subscriber = subscriber(sender);
         let answer =
             self.answered(|asker| DirectoryMail::Subscribe(command, subscriber, asker)).await?;
         // Nothing else is answered to this.

@@ -1,7 +1,7 @@
 //! The server's own hosts: one for each kind of zone that runs Games. A task around the machine in
 //! `rejoin-directory`, which runs with the game's hooks on a thread of its own: the task registers,
-//! carries orders to the machine and its words to the directory, and opens and ends zones. When its line
-//! is cut it registers again, with the zones that there are.
+//! carries orders to the machine and its words to the directory, and opens and ends zones. When its
+//! channel of orders ends it registers again, with the zones that there are.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -16,10 +16,10 @@ use rejoin_directory::{Agreeable, Answer, Command, LocalHooks, LocalInput, Local
 use tokio::sync::mpsc::{UnboundedReceiver, WeakSender, unbounded_channel};
 use tokio::sync::oneshot;
 
+use super::channels::HostOrders;
 use super::door::{AskError, DirectoryDoor};
 use super::games::GamesHandle;
 use super::hooks::{MachineThread, ToMachine};
-use super::lines::HostOrders;
 use crate::mailbox::HubMail;
 use crate::zones::ZoneInboxes;
 
@@ -156,7 +156,7 @@ impl Task {
         self.directory.ask(Command::PutFleet(fleet)).await.map(drop)
     }
 
-    /// Until the line is cut.
+    /// Carries orders and words until the channel of orders ends.
     async fn host(
         &self,
         mut orders: HostOrders,

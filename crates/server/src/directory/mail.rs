@@ -8,7 +8,7 @@ use rejoin_directory::host::{HostOrder, HostWord};
 use rejoin_directory::{Answer, Command, Refusal};
 use tokio::sync::{mpsc, oneshot};
 
-use super::lines::Subscriber;
+use super::channels::Subscriber;
 
 /// Questions and messages of hosts that wait for the task.
 pub(crate) const MAIL_MAX: usize = 8_192;

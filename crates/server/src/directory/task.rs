@@ -13,7 +13,7 @@ use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
 use tokio::time::MissedTickBehavior;
 
-use super::lines::{NOTICES_MAX, Subscriber};
+use super::channels::{NOTICES_MAX, Subscriber};
 use super::mail::{Asker, DirectoryMail, FromStore};
 use crate::clock::{MonotonicClock, wall};
 use crate::sight::SharedSight;
@@ -166,7 +166,7 @@ impl DirectoryTask {
 
     /// Ends subscriptions whose reader is gone.
     fn forget_unread(&mut self) {
-        let unread = self.subscribers.iter().filter(|(_, line)| line.is_closed());
+        let unread = self.subscribers.iter().filter(|(_, subscriber)| subscriber.is_closed());
         let unread: Vec<u64> = unread.map(|(id, _)| *id).collect();
         for id in unread {
             self.subscribers.remove(&id);
@@ -214,8 +214,8 @@ impl DirectoryTask {
                 }
             }
             DirectoryMail::HostDeaf(host, lease) => {
-                let line = self.hosts.get(&host);
-                if line.is_some_and(|(known, orders)| *known == lease && orders.is_closed()) {
+                let known = self.hosts.get(&host);
+                if known.is_some_and(|(known, orders)| *known == lease && orders.is_closed()) {
                     self.hosts.remove(&host);
                     self.feed(DirectoryInput::HostLeft { host, lease });
                 }
@@ -299,18 +299,18 @@ impl DirectoryTask {
             }
             DirectoryOutput::ToHost { host, lease, order } => self.order(host, lease, order),
             DirectoryOutput::News { subscription, news } => {
-                if let Some(line) = self.subscribers.get(&subscription) {
-                    line.game(news);
+                if let Some(subscriber) = self.subscribers.get(&subscription) {
+                    subscriber.game(news);
                 }
             }
             DirectoryOutput::PlacementNews { subscription, news } => {
-                if let Some(line) = self.subscribers.get(&subscription) {
-                    line.placement(news);
+                if let Some(subscriber) = self.subscribers.get(&subscription) {
+                    subscriber.placement(news);
                 }
             }
             DirectoryOutput::Cut { subscription, cause } => {
-                if let Some(line) = self.subscribers.remove(&subscription) {
-                    line.cut(cause);
+                if let Some(subscriber) = self.subscribers.remove(&subscription) {
+                    subscriber.cut(cause);
                 }
             }
             DirectoryOutput::Event(event) => self.tell(event),

@@ -84,7 +84,7 @@ impl<N> Notices<N> {
     }
 }
 
-/// Where a subscriber hears, as the directory's task has it.
+/// The sending half of a subscription, which the directory's task holds.
 pub(crate) enum Subscriber {
     Games(mpsc::Sender<Notice>),
     Placements(mpsc::Sender<Notice<PlacementNews>>),
@@ -93,8 +93,8 @@ pub(crate) enum Subscriber {
 impl Subscriber {
     pub(super) fn is_closed(&self) -> bool {
         match self {
-            Self::Games(line) => line.is_closed(),
-            Self::Placements(line) => line.is_closed(),
+            Self::Games(sender) => sender.is_closed(),
+            Self::Placements(sender) => sender.is_closed(),
         }
     }
 
@@ -102,21 +102,21 @@ impl Subscriber {
     // the task notices every second.
 
     pub(super) fn game(&self, news: News) {
-        if let Self::Games(line) = self {
-            let _ = line.try_send(Notice::News(news));
+        if let Self::Games(sender) = self {
+            let _ = sender.try_send(Notice::News(news));
         }
     }
 
     pub(super) fn placement(&self, news: PlacementNews) {
-        if let Self::Placements(line) = self {
-            let _ = line.try_send(Notice::News(news));
+        if let Self::Placements(sender) = self {
+            let _ = sender.try_send(Notice::News(news));
         }
     }
 
     pub(super) fn cut(&self, cause: CutCause) {
         match self {
-            Self::Games(line) => drop(line.try_send(Notice::Cut(cause))),
-            Self::Placements(line) => drop(line.try_send(Notice::Cut(cause))),
+            Self::Games(sender) => drop(sender.try_send(Notice::Cut(cause))),
+            Self::Placements(sender) => drop(sender.try_send(Notice::Cut(cause))),
         }
     }
 }
