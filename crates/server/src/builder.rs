@@ -26,7 +26,6 @@ use crate::identity::{IdentityChecker, IdentityConfig};
 use crate::jobs::{JobRunner, JobThreads};
 use crate::journal::Incarnation;
 use crate::kinds::Kinds;
-use crate::local_sessions::LocalSessions;
 use crate::logbook::Cause;
 use crate::mailbox::MAILBOX_MAX;
 use crate::queue::QueueLimits;
@@ -296,12 +295,10 @@ impl ServerBuilder {
         let (clock, admission) = (MonotonicClock::start(), self.take_admission());
         let (external, external_mail) = mpsc::channel(MAILBOX_MAX);
         let (internal, internal_mail) = mpsc::channel(MAILBOX_MAX);
-        let (looked_at, local_sessions) =
-            (internal.downgrade(), Arc::new(LocalSessions::default()));
-        let (store_sender, store_requests) = channel();
+        let (store, requests) = channel();
         let ((ready, is_ready), (failed, failure)) = (watch::channel(false), watch::channel(None));
-        let (connections, accept_guard) =
-            (ConnectionTable::new(self.queue), AcceptGuard::new(&self.config, clock));
+        let connections = ConnectionTable::new(self.queue);
+        let accept_guard = AcceptGuard::new(&self.config, clock);
         let sight = self.look_on(clock, &connections, &seed()?);
         begin_admission(admission.as_ref(), sight.clone());
         let identity = IdentityChecker::start(&self.identity, sight.clone()).map(Arc::new);
@@ -312,34 +309,30 @@ impl ServerBuilder {
             kinds: Arc::new(self.kinds),
             connections: connections.clone(),
             hub: internal.clone(),
-            store: store_sender.clone(),
+            store: store.clone(),
             jobs: Arc::new(jobs),
             sight: sight.clone(),
-            local_sessions: local_sessions.clone(),
+            local_sessions: Arc::default(),
         };
-        let (zone_inboxes, workers) =
-            start_zones((self.zone_threads, self.stuck_threads_max), &around)?;
+        let (zones, workers) = start_zones((self.zone_threads, self.stuck_threads_max), &around)?;
         let (hub, opened) = open_hub(self.store.as_mut(), self.config, clock, &sight)?;
         let (directory, commits) =
             directory::start(self.directory, self.store.as_mut(), seed()?, &around, &failure)
                 .map_err(StartError)?;
-        let games =
-            start_hosts(self.games, directory.as_ref(), &external.downgrade(), &zone_inboxes)
-                .map_err(StartError)?;
-        let listeners =
-            CommitListeners::new(&around, ZoneSenders::new(zone_inboxes.clone()), commits);
-        let stored = (self.store, opened);
-        let store_thread = store_thread::start(stored, store_requests, listeners, failed)?;
+        let games = start_hosts(self.games, directory.as_ref(), &external.downgrade(), &zones)
+            .map_err(StartError)?;
+        let listeners = CommitListeners::new(&around, ZoneSenders::new(zones.clone()), commits);
+        let store_thread = store_thread::start((self.store, opened), requests, listeners, failed)?;
         let task = HubTask {
             hub,
             clock,
             connections: connections.clone(),
-            internal,
+            internal: internal.clone(),
             accept_guard: accept_guard.clone(),
-            store: store_sender.clone(),
-            zones: ZoneSenders::new(zone_inboxes.clone()),
+            store: store.clone(),
+            zones: ZoneSenders::new(zones.clone()),
             sight: sight.clone(),
-            local_sessions: local_sessions.clone(),
+            local_sessions: around.local_sessions.clone(),
             admission,
             identity: identity.clone(),
             callback: self.callback,
@@ -350,17 +343,17 @@ impl ServerBuilder {
         tokio::spawn(task.run(internal_mail, external_mail));
         Ok(Server::new(Parts {
             external,
-            internal: looked_at,
+            internal: internal.downgrade(),
             sight,
             connections,
             accept_guard,
-            local_sessions,
+            local_sessions: around.local_sessions,
             is_ready,
             failure,
             clock,
             limits: self.limits,
-            zones: zone_inboxes,
-            store: store_sender,
+            zones,
+            store,
             workers,
             store_thread,
             directory,
