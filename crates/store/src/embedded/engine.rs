@@ -46,7 +46,7 @@ const OWNERS_UNREAD: u64 = 1 << 10;
 /// Memory for pages of the tree. A scope is read once, when it is opened, and a layer is brought in in the order
 /// of its keys, so a page is needed again only within one transaction. With 8 MiB the `engine` example and the
 /// starts of `rejoin-bench durable --only recovery` take the same time and write the same bytes, and a server
-/// takes 5 MiB more once the first half of its journal is in the tree.
+/// takes 3 to 4 MiB more once the first half of its journal is in the tree.
 const CACHE_BYTES: usize = 2 << 20;
 
 /// What went wrong in the engine, by what is to be done about it.
