@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use rejoin_core::connection::{ConnectionInput, ConnectionOutput, ConnectionSet};
 use rejoin_core::hub::{AskId, Hub, HubConfig, HubInput, HubOutput, Recovered, ZoneKind};
 use rejoin_core::id::{ConnectionId, OwnerEpoch, PlayerId, Revision, SessionId};
 use rejoin_core::scope::Opened;
@@ -27,8 +28,8 @@ pub fn hub(data: &[u8]) {
         let input = match step & 0x0f {
             0 => stage.newcomer(Serializer::Protobuf),
             1 => stage.newcomer(Serializer::Json),
-            2 => HubInput::Closed { connection, code: None },
-            3 => HubInput::Closed { connection, code: Some(CloseCode::TooSlow) },
+            2 => stage.gone(connection, None),
+            3 => stage.gone(connection, Some(CloseCode::TooSlow)),
             4 | 5 => HubInput::Verified { connection, ask, good: step & 1 == 0 },
             6 => HubInput::Admission { connection, ask, verdict: Ok(()) },
             7 => HubInput::Admission { connection, ask, verdict: Err("no".to_owned()) },
@@ -47,7 +48,8 @@ pub fn hub(data: &[u8]) {
                 let bytes = script.bytes();
                 let length = bytes.len();
                 let frame = decode_client(encoding, bytes, &Limits::DEFAULT);
-                HubInput::Received { connection, frame, bytes: length }
+                stage.receive(connection, ConnectionInput::Received { frame, bytes: length });
+                continue;
             }
         };
         stage.feed(input);
@@ -86,6 +88,7 @@ pub fn rows(data: &[u8]) {
 /// A hub, its clock, and what it wants committed.
 struct Stage {
     hub: Hub,
+    connections: ConnectionSet,
     now: Time,
     last: u64,
     /// The last question of any connection.
@@ -99,8 +102,10 @@ impl Stage {
         let kind = ZoneKind { config: ZoneConfig::default(), client_may_create: true };
         config.kinds.insert("relay".to_owned(), kind);
         let now = Time::from_millis(1_000);
+        let connections = ConnectionSet::new((&config).into());
         let (hub, _) = Hub::open(now, WallTime(1_000_000), config, [7; 32], recovered);
-        let mut stage = Self { hub, now, last: 0, last_ask: AskId(1), commits: Vec::new() };
+        let (last_ask, commits) = (AskId(1), Vec::new());
+        let mut stage = Self { hub, connections, now, last: 0, last_ask, commits };
         stage.drain();
         stage
     }
@@ -108,7 +113,17 @@ impl Stage {
     fn newcomer(&mut self, serializer: Serializer) -> HubInput {
         let connection = ConnectionId(self.last);
         self.last += 1;
+        self.connections.open(self.now, connection);
         HubInput::Opened { connection, serializer, origin: None, is_encrypted: false }
+    }
+
+    fn gone(&mut self, connection: ConnectionId, code: Option<CloseCode>) -> HubInput {
+        HubInput::Closed { connection, code, spent: self.connections.remove(connection) }
+    }
+
+    fn receive(&mut self, connection: ConnectionId, input: ConnectionInput) {
+        self.connections.handle(self.now, connection, input);
+        self.drain();
     }
 
     fn pass(&mut self, time: Duration) {
@@ -116,6 +131,7 @@ impl Stage {
     }
 
     fn feed(&mut self, input: HubInput) {
+        self.connections.wake(self.now);
         self.hub.handle(self.now, input);
         self.drain();
     }
@@ -127,12 +143,40 @@ impl Stage {
     }
 
     fn drain(&mut self) {
+        loop {
+            self.drain_hub();
+            let Some((connection, output)) = self.connections.next_output() else { return };
+            match output {
+                ConnectionOutput::ToHub(message) => {
+                    self.hub.handle(self.now, HubInput::FromConnection(connection, message));
+                }
+                ConnectionOutput::Close(_) => self.connections.close(connection),
+                ConnectionOutput::Send(_)
+                | ConnectionOutput::Pause(_)
+                | ConnectionOutput::ToZone(..)
+                | ConnectionOutput::Event(_) => {}
+            }
+        }
+    }
+
+    fn drain_hub(&mut self) {
         while let Some(output) = self.hub.next_output() {
             match output {
+                HubOutput::ToConnection(connection, message) => {
+                    let message = ConnectionInput::Message(message);
+                    self.connections.handle(self.now, connection, message);
+                }
+                HubOutput::Applied { connection, seq } => {
+                    self.connections.handle(self.now, connection, ConnectionInput::Applied(seq));
+                }
                 HubOutput::Commit(batch) => {
                     self.commits.push(HubInput::Committed(batch.scope, batch.revision));
                 }
-                HubOutput::Send { connection, .. } | HubOutput::Close { connection, .. } => {
+                HubOutput::Close { connection, .. } => {
+                    assert!(connection.0 < self.last, "nobody is {connection:?}");
+                    self.connections.close(connection);
+                }
+                HubOutput::Send { connection, .. } => {
                     assert!(connection.0 < self.last, "nobody is {connection:?}");
                 }
                 HubOutput::Verify { ask, .. }

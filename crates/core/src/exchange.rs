@@ -40,6 +40,17 @@ pub enum ResumeFrom {
     Lost(RungReason),
     /// The client names this leg, and the stream it means may be one that is gone.
     RolledBack(Leg),
+    /// The client has stayed connected.
+    InPlace(InPlace),
+}
+
+/// What is known of a client that has stayed connected while its zone started again.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct InPlace {
+    /// The last number that it has acknowledged on this connection, with its leg.
+    pub acked: Option<(Leg, u64)>,
+    /// The last number that the zone had sent it, with its leg; none where the zone could not say it.
+    pub sent: Option<(Leg, u64)>,
 }
 
 /// How long a dropped player is waited for.
@@ -125,8 +136,9 @@ pub struct Attach {
     pub oldest_unacked: u64,
     /// Up to this number it has been told what was lost.
     pub lost_known: u64,
-    /// The Welcome but for what only the zone knows.
-    pub welcome: Box<Welcome>,
+    /// The Welcome but for what only the zone knows; none for a connection that was welcomed before and goes
+    /// on with an incarnation of the zone that is new.
+    pub welcome: Option<Box<Welcome>>,
 }
 
 /// From the hub to a zone.
@@ -136,12 +148,14 @@ pub enum ToZone {
     Admit(Box<Admit>),
     /// A connection took over this member.
     Attach(Box<Attach>),
-    /// A numbered frame.
+    /// A numbered frame. The zone takes it only from the connection that has its place there, in that stay.
     Up {
         /// Who.
         session: SessionId,
         /// With which epoch.
         epoch: SessionEpoch,
+        /// In which stay.
+        stay: u32,
         /// What.
         up: Up,
     },
@@ -254,8 +268,11 @@ pub struct Departed {
     pub stay: u32,
     /// The unacknowledged end of its leg, `Parted` last.
     pub tail: Tail,
-    /// The last number of the tail that was sent on the member's present connection.
+    /// The last number of the tail that was sent on the member's present connection; where this incarnation of
+    /// the zone has not seen that, the last that its client acknowledged.
     pub sent: u64,
+    /// The member had a connection in this incarnation of the zone.
+    pub has_link: bool,
     /// The epoch of that connection.
     pub epoch: SessionEpoch,
     /// The highest number consumed of the client's stream.
@@ -331,22 +348,6 @@ pub enum ToHub {
     },
     /// A member has left.
     Departed(Box<Departed>),
-    /// The leaver is forgotten; nothing of it comes after this.
-    Forgotten {
-        /// Who.
-        session: SessionId,
-        /// Which stay.
-        stay: u32,
-    },
-    /// A numbered frame that came for somebody who is no member any more.
-    Bounced {
-        /// Who.
-        session: SessionId,
-        /// With which epoch.
-        epoch: SessionEpoch,
-        /// What.
-        up: Up,
-    },
     /// The member's connection broke the rules or made no progress.
     Sever {
         /// Who.
@@ -392,6 +393,8 @@ pub enum ToHub {
         poisoned: Option<(SessionId, u64)>,
         /// It did not return within its budget. The driver says so: the machine cannot.
         stuck: bool,
+        /// What members had been sent last on their connections. Not known of a zone that is stuck.
+        left: Vec<(SessionId, Leg, u64)>,
         /// What the panic said.
         text: String,
     },

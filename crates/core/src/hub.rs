@@ -8,8 +8,8 @@ mod accounts;
 mod attach;
 mod command;
 mod commit;
+mod connections;
 mod deadline;
-mod frame;
 mod guests;
 mod hello;
 mod id_block;
@@ -30,8 +30,8 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
 use bytes::Bytes;
-use rejoin_wire::v1::{ClientFrame, CloseCode, Farewell, ServerFrame, server_frame};
-use rejoin_wire::{DecodeError, SharedFrame};
+use rejoin_wire::SharedFrame;
+use rejoin_wire::v1::{CloseCode, Farewell, ServerFrame, server_frame};
 
 pub use self::accounts::AccountProof;
 pub use self::command::{Answer, Audience, Changes, Command, SessionConfig, SessionView};
@@ -54,7 +54,7 @@ use self::words::Telling;
 use crate::account::Accounts;
 use crate::chance::Chance;
 pub use crate::connection::{AskId, ConnectionState, FrameKind, Stage, Verdict, table};
-use crate::connection::{Connection, ConnectionPhase};
+use crate::connection::{Connection, ConnectionPhase, FromConnection, ToConnection};
 use crate::event::{Event, Offence, Step};
 use crate::exchange::{Link, ToHub, ToZone, ZoneName};
 use crate::guard::Origin;
@@ -85,30 +85,16 @@ pub enum HubInput {
     /// Others can send in the name of this connection: what breaks the rules on it is no violation of
     /// its address.
     Spoofable(ConnectionId),
-    /// Control frames of the transport came, which carry nothing for us.
-    Control {
-        /// On which connection.
-        connection: ConnectionId,
-        /// What they are charged as: a ping if the transport answers it, otherwise a pong.
-        kind: FrameKind,
-        /// Their size.
-        bytes: usize,
-    },
-    /// A frame came, or bytes that are none.
-    Received {
-        /// On which connection.
-        connection: ConnectionId,
-        /// What.
-        frame: Result<ClientFrame, DecodeError>,
-        /// Its encoded size, for the budget.
-        bytes: usize,
-    },
+    /// What a connection says.
+    FromConnection(ConnectionId, FromConnection),
     /// A transport link is gone.
     Closed {
         /// Which.
         connection: ConnectionId,
         /// Why, where the transport ended it itself; none: the peer is just gone.
         code: Option<CloseCode>,
+        /// What it has spent.
+        spent: Spent,
     },
     /// Whether a signature is good.
     Verified {
@@ -179,13 +165,15 @@ pub enum HubOutput {
         /// The code for transports that carry one.
         code: CloseCode,
     },
-    /// Read nothing from a connection for a while.
-    Pause {
+    /// Acknowledge what a client sent up to this number: its connection is told before the frame is put on it.
+    Applied {
         /// Which.
         connection: ConnectionId,
-        /// How long.
-        wait: Duration,
+        /// Up to which number.
+        seq: u64,
     },
+    /// Tell a connection. It hears of it before any frame that comes later.
+    ToConnection(ConnectionId, ToConnection),
     /// Both sides of a connection may compress frames from here on. Comes before its Welcome.
     Compress {
         /// Which.
@@ -293,8 +281,6 @@ pub struct Hub {
     pub(crate) config: HubConfig,
     pub(crate) chance: Chance,
     pub(crate) connections: BTreeMap<ConnectionId, Connection>,
-    /// Connections that wait for frames a zone still has to give back, by that zone.
-    pub(crate) settling: BTreeSet<(ZoneId, ConnectionId)>,
     pub(crate) sessions: Sessions,
     /// Sessions that can be returned to, by player.
     pub(crate) by_player: BTreeSet<(PlayerId, SessionId)>,
@@ -344,8 +330,6 @@ pub struct HubCounts {
     pub retired_tokens_total: u64,
     /// Answers to no open call.
     pub unknown_answers_total: u64,
-    /// Frames heard.
-    pub frames_total: u64,
     /// Returns with a valid token that were told to wait.
     pub returns_deferred_total: u64,
     /// Those among them that were told so while the load was below its bound.
@@ -367,13 +351,12 @@ impl Hub {
                     known.is_spoofable = true;
                 }
             }
-            HubInput::Control { connection, kind, bytes } => {
-                self.control(now, connection, kind, bytes);
+            HubInput::FromConnection(connection, message) => {
+                self.on_connection_message(now, connection, message);
             }
-            HubInput::Received { connection, frame, bytes } => {
-                self.received(now, connection, frame, bytes);
+            HubInput::Closed { connection, code, spent } => {
+                self.closed(now, connection, code, spent);
             }
-            HubInput::Closed { connection, code } => self.closed(now, connection, code),
             HubInput::Verified { connection, ask, good } => {
                 self.verified(now, connection, ask, good);
             }
@@ -475,11 +458,6 @@ impl Hub {
     }
 
     pub(crate) fn send_shared(&mut self, connection: ConnectionId, frame: SharedFrame) {
-        if let Some((session, _)) = self.connections.get(&connection).and_then(Connection::session)
-            && let Some(session) = self.sessions.get_mut(&session)
-        {
-            session.sent = session.sent.wrapping_add(1);
-        }
         self.push(HubOutput::Send { connection, frame });
     }
 
@@ -504,34 +482,18 @@ impl Hub {
     /// connection, or its client was told its last word.
     pub(crate) fn set_over(&mut self, id: ConnectionId, phase: ConnectionPhase) -> bool {
         let Some(known) = self.connections.get_mut(&id) else { return false };
-        match std::mem::replace(&mut known.phase, phase) {
-            ConnectionPhase::Closing => {
-                known.phase = ConnectionPhase::Closing;
-                return false;
-            }
-            ConnectionPhase::Attached(attached) => {
-                self.forget_settling(id, &attached.gate.settling);
-            }
-            ConnectionPhase::Handshake(_) | ConnectionPhase::Fenced => {}
+        if matches!(known.phase, ConnectionPhase::Closing) {
+            return false;
         }
+        known.phase = phase;
         true
     }
 
-    /// A connection broke the rules: only it is affected, and its session is held.
-    pub(crate) fn violation(
-        &mut self,
-        now: Time,
-        connection: ConnectionId,
-        code: CloseCode,
-        text: &str,
-    ) {
-        hit(match code {
-            CloseCode::OutOfState => Mark::OutOfState,
-            CloseCode::Flooded => Mark::Flooded,
-            _ => Mark::Malformed,
-        });
+    /// A hello broke the rules: only its connection is affected.
+    pub(crate) fn violation(&mut self, now: Time, connection: ConnectionId, text: &str) {
+        hit(Mark::Malformed);
         self.count_violation(connection);
-        self.drop_connection(now, connection, code, text);
+        self.drop_connection(now, connection, CloseCode::Malformed, text);
     }
 
     /// Closes a connection and, if it spoke for a session, drops that.

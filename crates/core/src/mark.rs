@@ -184,8 +184,12 @@ marks! {
     Flooded,
     /// A numbered frame waited while the session changed its place.
     Waited,
-    /// A zone gave back a frame that came after its member had gone.
-    Bounced,
+    /// Numbered frames that were not applied were handed on again.
+    HandedOnAgain,
+    /// A zone ran again, and a connected member went on with it where it was.
+    WentOnInPlace,
+    /// A zone ran again, and a connected member was given the whole state.
+    ResyncedAfterFault,
     /// A join was admitted.
     Joined,
     /// A join was asked for while in a zone.

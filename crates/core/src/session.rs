@@ -151,51 +151,6 @@ pub enum Place {
     In(ZoneId),
 }
 
-/// What of a client's stream is consumed outside zones and not acknowledged yet. A client keeps it
-/// within `window_frames` and `window_bytes`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Window {
-    /// The highest number the client has been told is consumed.
-    told: u64,
-    /// The bytes of the frames above it.
-    bytes: usize,
-    /// An acknowledgement of this number waits for its commit.
-    queued: Option<u64>,
-}
-
-impl Window {
-    /// The client knows that everything up to here is consumed.
-    #[must_use]
-    pub fn after(applied: u64) -> Self {
-        Self { told: applied, ..Self::default() }
-    }
-
-    /// Whether a frame of this number and size is still within the window. One frame larger than all
-    /// of it goes alone.
-    #[must_use]
-    pub fn has_room(&self, seq: u64, bytes: usize, (frames_max, bytes_max): (u32, u32)) -> bool {
-        let has_bytes = self.bytes == 0 || self.bytes.saturating_add(bytes) <= bytes_max as usize;
-        seq.saturating_sub(self.told) <= u64::from(frames_max.max(1)) && has_bytes
-    }
-
-    /// A frame is consumed.
-    pub(crate) fn consume(&mut self, bytes: usize) {
-        self.bytes = self.bytes.saturating_add(bytes);
-    }
-
-    /// An acknowledgement is about to wait for its commit. False: one of this number does already.
-    pub(crate) fn queue(&mut self, applied: u64) -> bool {
-        self.queued.replace(applied) != Some(applied)
-    }
-
-    /// An acknowledgement leaves, and with it these bytes.
-    pub(crate) fn acknowledge(&mut self, applied: u64, bytes: usize) {
-        self.told = self.told.max(applied);
-        self.bytes = self.bytes.saturating_sub(bytes);
-        self.queued.take_if(|queued| *queued == applied);
-    }
-}
-
 /// A session.
 pub struct Session {
     /// Whose.
@@ -238,24 +193,18 @@ pub struct Session {
     pub ending: Option<EndCause>,
     /// When it began.
     pub began: WallTime,
-    /// When a game message last came, or its last Welcome left, in hold time.
-    pub active_at: Time,
     /// Where its player was last, and how its hold runs since.
     pub absence: Absence,
     /// When its newest token was confirmed.
     pub confirmed_at: Time,
-    /// Frames received and sent.
-    pub received: u32,
-    /// Frames put on its connections by the hub.
-    pub sent: u32,
     /// What happened to it.
     pub timeline: Timeline,
     /// Open calls from outside zones.
     pub calls: Option<Box<Calls>>,
     /// What waits for the session's commits.
     pub gate: Gate<AfterCommit>,
-    /// How much of the client's stream is consumed and not acknowledged, while it is in no zone.
-    pub window: Window,
+    /// While it was in no zone it did not take a numbered frame, and asks for it once it takes one.
+    pub owes_resend: bool,
     /// Up to this number its client has been told what was lost.
     pub lost_known: u64,
     /// The token of the last Welcome to a return, and the number up to which that told of losses.

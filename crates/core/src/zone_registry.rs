@@ -94,8 +94,6 @@ impl RegistryInput {
             | ToHub::Attached { .. }
             | ToHub::Heard { .. }
             | ToHub::Departed(_)
-            | ToHub::Forgotten { .. }
-            | ToHub::Bounced { .. }
             | ToHub::Sever { .. }
             | ToHub::Answered { .. }
             | ToHub::Awaiting { .. }

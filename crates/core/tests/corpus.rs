@@ -2,6 +2,7 @@
 //!
 //! `REJOIN_BLESS=1 cargo test -p rejoin-core --test corpus` makes the seeds anew.
 
+use rejoin_core::connection::FromConnection;
 use rejoin_core::hub::{Hub, HubConfig, HubInput, HubOutput, Recovered};
 use rejoin_core::id::ConnectionId;
 use rejoin_core::scope::{Batch, Change, ScopeId};
@@ -102,8 +103,8 @@ fn kept_rows() -> Vec<(ScopeId, Vec<u8>, Vec<u8>)> {
     let connection = ConnectionId(1);
     let serializer = Serializer::Protobuf;
     hub.handle(now, HubInput::Opened { connection, serializer, origin: None, is_encrypted: false });
-    let frame = Ok(ClientFrame { frame: Some(hello_frame()) });
-    hub.handle(now, HubInput::Received { connection, frame, bytes: 20 });
+    let Frame::Hello(hello) = hello_frame() else { unreachable!("it is one") };
+    hub.handle(now, HubInput::FromConnection(connection, FromConnection::Hello(Box::new(hello))));
     keep(&mut hub, &mut kept);
     kept
 }

@@ -11,15 +11,12 @@ use rejoin_core::guard::{Door, DoorRefusal, Origin, Ticket};
 use rejoin_core::hub::HubConfig;
 
 use crate::clock::MonotonicClock;
-use crate::pace::Rates;
 
 /// Decides which addresses may connect. A clone is the same guard.
 #[derive(Clone)]
 pub(crate) struct AcceptGuard {
     rules: Arc<Mutex<Door>>,
     clock: MonotonicClock,
-    /// How fast each connection may send.
-    pub(crate) rates: Rates,
 }
 
 /// A connection's place among those of its address, until this is dropped.
@@ -36,9 +33,7 @@ impl fmt::Debug for AcceptPermit {
 
 impl AcceptGuard {
     pub(crate) fn new(config: &HubConfig, clock: MonotonicClock) -> Self {
-        let lead = config.guard.sever_after;
-        let rates = Rates { messages: config.messages, bytes: config.bytes, lead };
-        Self { rules: Arc::new(Mutex::new(Door::new(config.guard))), clock, rates }
+        Self { rules: Arc::new(Mutex::new(Door::new(config.guard))), clock }
     }
 
     pub(crate) fn admit(&self, address: IpAddr) -> Result<AcceptPermit, DoorRefusal> {

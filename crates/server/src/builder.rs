@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use rejoin_core::chance::Chance;
+use rejoin_core::connection::ConnectionConfig;
 use rejoin_core::exchange::ZoneName;
 use rejoin_core::hub::{self, AccountPolicy, Hub, HubConfig, ZoneKind};
 use rejoin_core::id::SessionId;
@@ -298,11 +299,10 @@ impl ServerBuilder {
         let (store, requests) = channel();
         let ((ready, is_ready), (failed, failure)) = (watch::channel(false), watch::channel(None));
         let connections = ConnectionTable::new(self.queue);
-        let accept_guard = AcceptGuard::new(&self.config, clock);
+        let (accept_guard, connection_config) = hold_connections_to(&self.config, clock);
         let sight = self.look_on(clock, &connections, &seed()?);
         begin_admission(admission.as_ref(), sight.clone());
-        let identity = IdentityChecker::start(&self.identity, sight.clone()).map(Arc::new);
-        let identity = identity.map_err(StartError)?;
+        let identity = IdentityChecker::start(&self.identity, sight.clone()).map_err(StartError)?;
         let (jobs, _) = JobThreads::start(self.jobs, JOB_THREADS)?;
         let around = Surroundings {
             clock,
@@ -352,6 +352,7 @@ impl ServerBuilder {
             failure,
             clock,
             limits: self.limits,
+            connection_config,
             zones,
             store,
             workers,
@@ -368,6 +369,14 @@ fn start_zones(
 ) -> Result<(ZoneInboxes, WorkerThreads), StartError> {
     let mut chance = Chance::from_seed(seed()?);
     Ok(zones::start(count, stuck_max, around, &mut chance)?)
+}
+
+/// What connections are held to: before anything is read of them, and afterwards.
+fn hold_connections_to(
+    config: &HubConfig,
+    clock: MonotonicClock,
+) -> (AcceptGuard, Arc<ConnectionConfig>) {
+    (AcceptGuard::new(config, clock), Arc::new(config.into()))
 }
 
 /// Gives the game's rule the limit on its log lines.

@@ -5,15 +5,14 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use std::time::Duration;
 
 use crossbeam_queue::SegQueue;
+use rejoin_core::connection::{ToConnection, applied_frame};
 use rejoin_core::id::ConnectionId;
 use rejoin_wire::SharedFrame;
 use rejoin_wire::v1::CloseCode;
 use tokio::sync::{Notify, mpsc};
 
-use crate::clock::MonotonicClock;
 use crate::queue::{Full, Queue, QueueItem, QueueLimits};
 use crate::tally::Seen;
 use crate::transport::Peer;
@@ -25,8 +24,12 @@ pub(crate) struct ConnectionQueue {
     /// Once this is set, no frame is put in any more.
     ended: AtomicBool,
     overflowed: AtomicBool,
-    /// Instant of the server's clock until which nothing is read.
-    paused_until: AtomicU64,
+    /// Up to this number the client's stream is applied. Set before the client is told.
+    applied: AtomicU64,
+    /// What hub and zones say to the connection. Put in before any frame that follows from it.
+    messages: SegQueue<ToConnection>,
+    /// Wakes the half that reads for a message.
+    told: Notify,
     /// Frames of so many bytes and more are compressed; zero: that was not agreed.
     compressed_from: AtomicU32,
     ending: Notify,
@@ -53,10 +56,21 @@ impl ConnectionQueue {
         self.overflowed.load(Ordering::Acquire)
     }
 
-    /// How long the reader shall wait before it reads on.
-    pub(crate) fn pause(&self, clock: MonotonicClock) -> Duration {
-        let until = self.paused_until.load(Ordering::Acquire);
-        if until == 0 { Duration::ZERO } else { clock.until(rejoin_core::time::Time(until)) }
+    /// Up to which number the client's stream is applied.
+    pub(crate) fn applied(&self) -> u64 {
+        self.applied.load(Ordering::Acquire)
+    }
+
+    /// The next message of the hub or of a zone.
+    pub(crate) fn message(&self) -> Option<ToConnection> {
+        self.messages.pop()
+    }
+
+    /// Resolves once there is a message.
+    pub(crate) async fn told(&self) {
+        while self.messages.is_empty() {
+            self.told.notified().await;
+        }
     }
 
     /// From how many bytes on frames are compressed; none: neither side may.
@@ -221,10 +235,34 @@ impl ConnectionTable {
         }
     }
 
-    /// Reads nothing from a connection before `until`.
-    pub(crate) fn pause(&self, id: ConnectionId, until: rejoin_core::time::Time) {
+    /// Tells a connection something that it hears before any frame that comes later.
+    pub(crate) fn tell(&self, id: ConnectionId, message: ToConnection) {
         if let Some(connection) = self.0.connections.pin().get(&id) {
-            connection.queue.paused_until.fetch_max(until.0, Ordering::AcqRel);
+            connection.queue.messages.push(message);
+            connection.queue.told.notify_one();
+        }
+    }
+
+    /// Acknowledges the client's stream up to a number; its connection knows that before the client does.
+    pub(crate) fn acknowledge(&self, id: ConnectionId, seq: u64) {
+        self.note_applied(id, seq);
+        self.send(id, applied_frame(seq));
+    }
+
+    /// The same, but its task is woken with many others by [`WakeUps::send`].
+    pub(crate) fn acknowledge_and_wake_later(
+        &self,
+        id: ConnectionId,
+        seq: u64,
+        wake_ups: &WakeUps,
+    ) {
+        self.note_applied(id, seq);
+        self.send_and_wake_later(id, applied_frame(seq), wake_ups);
+    }
+
+    fn note_applied(&self, id: ConnectionId, seq: u64) {
+        if let Some(connection) = self.0.connections.pin().get(&id) {
+            connection.queue.applied.fetch_max(seq, Ordering::AcqRel);
         }
     }
 

@@ -6,12 +6,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ed25519_dalek::{Signature, VerifyingKey};
-use rejoin_core::event::{Event, Offence, Step};
-use rejoin_core::exchange::{ToZone, ZoneName};
+use rejoin_core::event::Event;
+use rejoin_core::exchange::ZoneName;
 use rejoin_core::hub::{Answer, AskId, Command, Hub, HubInput, HubOutput, Warning};
-use rejoin_core::id::{ConnectionId, OwnerEpoch, SessionId, ZoneId};
+use rejoin_core::id::{ConnectionId, SessionId, ZoneId};
 use rejoin_core::zone::ZoneSpec;
-use rejoin_wire::v1::CloseCode;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::MissedTickBehavior;
 
@@ -28,9 +27,6 @@ use crate::store_thread::{StoreRequest, StoreSender};
 use crate::transport::LINGER;
 use crate::zones::{Depth, ToThread, ZoneSenders};
 
-/// Numbered frames and acknowledgements that wait for one zone; at the bound a sender is let go as
-/// `TooSlow` and comes back with a resume.
-const ZONE_MAILBOX_MAX: usize = 65_536;
 /// How many rounds of waiting inputs are fed before the collected messages go to zones and store.
 const ROUNDS_MAX: usize = 4;
 /// Inputs after which the hub learns how many wait, by which it admits returns, and its deadlines are
@@ -43,11 +39,6 @@ const FAREWELL: Duration = LINGER.saturating_add(Duration::from_millis(500));
 
 /// Called with a session and the number of its disconnect callback.
 pub(crate) type Callback = Arc<dyn Fn(SessionId, u64) + Send + Sync>;
-
-/// What the task keeps of an open zone.
-struct Room {
-    depth: Depth,
-}
 
 /// The task's state.
 pub(crate) struct HubTask {
@@ -73,7 +64,6 @@ pub(crate) struct HubTask {
 /// The part of the task's state that starts empty.
 #[derive(Default)]
 pub(crate) struct Own {
-    rooms: BTreeMap<ZoneId, Room>,
     names: BTreeMap<ZoneId, ZoneName>,
     answers: BTreeMap<u64, oneshot::Sender<Answer>>,
     last_ticket: u64,
@@ -270,9 +260,8 @@ impl HubTask {
                 self.connections.send(connection, frame);
             }
             HubOutput::Close { connection, code } => self.connections.close(connection, code),
-            HubOutput::Pause { connection, wait } => {
-                self.connections.pause(connection, self.clock.now().after(wait));
-            }
+            HubOutput::Applied { connection, seq } => self.connections.acknowledge(connection, seq),
+            HubOutput::ToConnection(id, message) => self.connections.tell(id, message),
             HubOutput::Compress { connection, bytes_min } => {
                 self.connections.compress(connection, bytes_min);
             }
@@ -311,10 +300,11 @@ impl HubTask {
                 }
             }
             HubOutput::Native { session, delivery } => self.local_sessions.tell(session, delivery),
-            HubOutput::ToZone(zone, owner, message) => self.tell_zone(zone, owner, message),
+            HubOutput::ToZone(zone, owner, message) => {
+                self.zones.put(zone, ToThread::Mail(zone, owner, message));
+            }
             HubOutput::OpenZone(spec) => self.open_zone(spec),
             HubOutput::DropZone(zone) => {
-                self.own.rooms.remove(&zone);
                 self.own.names.remove(&zone);
                 self.sight.watch_mailbox(zone, None);
                 self.own.store_requests.push(StoreRequest::DropZone(zone));
@@ -341,7 +331,6 @@ impl HubTask {
 
     fn open_zone(&mut self, spec: Box<ZoneSpec>) {
         let depth = Depth::default();
-        self.own.rooms.insert(spec.id, Room { depth: depth.clone() });
         self.own.names.insert(spec.id, spec.name.clone());
         self.sight.watch_mailbox(spec.id, Some(depth.clone()));
         self.own.store_requests.push(StoreRequest::OpenZone(spec, depth));
@@ -355,41 +344,6 @@ impl HubTask {
             // An error means that the store has failed, which was logged and reported.
             let _ =
                 self.store.send(StoreRequest::Many(std::mem::take(&mut self.own.store_requests)));
-        }
-    }
-
-    fn tell_zone(&mut self, zone: ZoneId, owner: OwnerEpoch, message: ToZone) {
-        let Some(room) = self.own.rooms.get(&zone) else { return };
-        match &message {
-            // Clients can press against these; the rest is bounded by the number of sessions.
-            ToZone::Up { session, .. } if !room.depth.grow(ZONE_MAILBOX_MAX) => {
-                let session = *session;
-                return self.sever(session);
-            }
-            ToZone::Loose { .. } | ToZone::Ack { .. } if !room.depth.grow(ZONE_MAILBOX_MAX) => {
-                return;
-            }
-            ToZone::Up { .. } | ToZone::Loose { .. } | ToZone::Ack { .. } => {}
-            _ => room.depth.force(),
-        }
-        self.zones.put(zone, ToThread::Mail(zone, owner, message));
-    }
-
-    /// Its zone takes nothing more: the frame is not consumed, so the connection must go, and the
-    /// client says it again when it is back.
-    fn sever(&mut self, session: SessionId) {
-        if let Some(connection) = self.hub.session(session).and_then(|known| known.connection()) {
-            let (step, what) = (Step::Sever, Offence::TooSlow);
-            let severed = Event::GuardStep {
-                step,
-                connection: Some(connection),
-                session: Some(session),
-                what,
-            };
-            self.sight.tell(severed);
-            self.connections.close(connection, CloseCode::TooSlow);
-            let code = Some(CloseCode::TooSlow);
-            self.own.follow.push_back(HubInput::Closed { connection, code });
         }
     }
 

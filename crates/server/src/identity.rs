@@ -64,12 +64,12 @@ pub(crate) struct IdentityChecker {
 impl IdentityChecker {
     /// # Errors
     /// The system gives no threads, or the settings for tokens cannot be used.
-    pub(crate) fn start(config: &IdentityConfig, sight: SharedSight) -> Result<Self, String> {
+    pub(crate) fn start(config: &IdentityConfig, sight: SharedSight) -> Result<Arc<Self>, String> {
         let passwords = Passwords::start(config.hash_threads, config.hash_waiting_max)
             .map_err(|error| error.to_string())?;
         let jwt = config.jwt.clone().map(Jwt::new).transpose();
         let jwt = jwt.map_err(|error| error.to_string())?.map(Arc::new);
-        Ok(Self { passwords: Arc::new(passwords), jwt, sight })
+        Ok(Arc::new(Self { passwords: Arc::new(passwords), jwt, sight }))
     }
 
     /// Checks what came with a login. The proof is returned at once, or sent to the hub later; `known`

@@ -43,7 +43,6 @@ mod local_sessions;
 mod logbook;
 mod mailbox;
 mod metrics;
-mod pace;
 mod pages;
 mod places;
 mod proxies;

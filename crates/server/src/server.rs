@@ -6,6 +6,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use bytes::Bytes;
+use rejoin_core::connection::ConnectionConfig;
 use rejoin_core::event::{EndCause, Event};
 use rejoin_core::exchange::{Native, ZoneName};
 use rejoin_core::hub::{Answer, Changes, Command, Hub, HubCounts, SessionConfig, SessionView};
@@ -42,6 +43,7 @@ pub(crate) struct Parts {
     pub(crate) failure: watch::Receiver<Option<String>>,
     pub(crate) clock: MonotonicClock,
     pub(crate) limits: Limits,
+    pub(crate) connection_config: Arc<ConnectionConfig>,
     pub(crate) zones: ZoneInboxes,
     pub(crate) store: StoreSender,
     pub(crate) workers: WorkerThreads,
@@ -58,13 +60,14 @@ pub(crate) struct Shared {
     pub(crate) accept_guard: AcceptGuard,
     pub(crate) clock: MonotonicClock,
     pub(crate) limits: Limits,
+    pub(crate) connection_config: Arc<ConnectionConfig>,
     pub(crate) is_ready: watch::Receiver<bool>,
     /// Turned on once: listeners stop accepting.
     pub(crate) stopping: watch::Sender<bool>,
     failure: watch::Receiver<Option<String>>,
     local_sessions: Arc<LocalSessions>,
     pub(crate) agents: AgentThreads,
-    zones: ZoneInboxes,
+    pub(crate) zones: ZoneInboxes,
     store: StoreSender,
     workers: WorkerThreads,
     store_thread: Mutex<Option<JoinHandle<()>>>,
@@ -111,6 +114,7 @@ impl Server {
             accept_guard: parts.accept_guard,
             clock: parts.clock,
             limits: parts.limits,
+            connection_config: parts.connection_config,
             is_ready: parts.is_ready,
             stopping: watch::channel(false).0,
             failure: parts.failure,

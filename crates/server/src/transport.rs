@@ -8,26 +8,27 @@
 use std::future::{Ready, ready};
 use std::net::IpAddr;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::future::Either;
-use rejoin_core::hub::{FrameKind, HubInput};
+use rejoin_core::connection::{ConnectionCore, ConnectionInput, ConnectionOutput, FrameKind};
+use rejoin_core::hub::HubInput;
 use rejoin_core::id::ConnectionId;
 use rejoin_core::session::Serializer;
+use rejoin_core::time::Time;
 use rejoin_wire::v1::CloseCode;
 use rejoin_wire::{DecodeError, Encoding, Limits, SharedFrame, decode_client, unpack_client};
 use tokio::sync::mpsc::error::TrySendError;
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
 use crate::accept_guard::origin_of;
-use crate::clock::MonotonicClock;
 use crate::connection_table::ConnectionQueue;
 use crate::mailbox::{ExternalSender, HubMail};
 use crate::metrics::Transport;
-use crate::pace::{Pace, Rates};
 use crate::queue::QueueItem;
-use crate::server::Server;
+use crate::server::{Server, Shared};
 use crate::sight::Sight;
 
 /// How long a peer has to read the close of its connection and to close its end.
@@ -47,6 +48,17 @@ pub(crate) enum Incoming {
     Broken(DecodeError),
     /// The peer is gone.
     Gone,
+}
+
+impl Incoming {
+    /// How many bytes were read for it.
+    fn len(&self) -> usize {
+        match self {
+            Self::Message(bytes) => bytes.len(),
+            Self::Control(_, len) => (*len).max(1),
+            Self::Broken(_) | Self::Gone => 0,
+        }
+    }
 }
 
 /// The peer cannot be written to any more.
@@ -100,6 +112,8 @@ pub(crate) async fn serve<S: Source>(
     };
     let origin = peer.address.map(origin_of);
     let is_encrypted = peer.is_encrypted;
+    let config = Arc::clone(&shared.connection_config);
+    let mut core = ConnectionCore::new(shared.clock.now(), connection, config);
     let opened = HubInput::Opened { connection, serializer, origin, is_encrypted };
     if tell(&shared.external, opened).await {
         // A datagram that is not sealed may be anybody's.
@@ -109,12 +123,11 @@ pub(crate) async fn serve<S: Source>(
         let reader = Reader {
             connection,
             encoding,
-            limits: shared.limits,
-            clock: shared.clock,
-            rates: shared.accept_guard.rates,
-            hub: &shared.external,
+            core: &mut core,
+            paused_until: None,
+            applied: 0,
             queue: &queue,
-            sight: &shared.sight,
+            server: shared,
         };
         let reading = reader.run(&mut source);
         tokio::pin!(reading);
@@ -132,7 +145,8 @@ pub(crate) async fn serve<S: Source>(
     shared.connections.remove(connection);
     shared.sight.closed(connection, &queue);
     let code = queue.is_overflowed().then_some(CloseCode::TooSlow);
-    tell(&shared.external, HubInput::Closed { connection, code }).await;
+    let spent = core.spent();
+    tell(&shared.external, HubInput::Closed { connection, code, spent }).await;
 }
 
 /// Hands something to the hub; false: it has ended. What must wait does so on the heap, because it
@@ -150,99 +164,173 @@ fn tell(
     }
 }
 
-/// The half that reads.
+/// The half that reads. It hands what comes to the connection's machine and carries out what follows.
 struct Reader<'a> {
     connection: ConnectionId,
     encoding: Encoding,
-    limits: Limits,
-    clock: MonotonicClock,
-    rates: Rates,
-    hub: &'a ExternalSender,
+    core: &'a mut ConnectionCore,
+    /// Nothing is read before then.
+    paused_until: Option<Time>,
+    /// The machine knows that so much is applied.
+    applied: u64,
     queue: &'a ConnectionQueue,
-    sight: &'a Sight,
+    server: &'a Shared,
+}
+
+/// What the half that reads has waited for.
+enum Turn {
+    Incoming(Incoming),
+    /// A message of the hub or of a zone.
+    Message,
+    /// A deadline, or the end of a pause.
+    Alarm,
 }
 
 impl Reader<'_> {
     /// Reads until the peer is gone or breaks the transport's own rules.
-    async fn run(self, source: &mut impl Source) {
-        let mut limits = self.limits.before_hello();
+    async fn run(mut self, source: &mut impl Source) {
+        let mut limits = self.server.limits.before_hello();
         let mut discarded = 0;
-        let mut pace = Pace::new(self.rates);
+        let alarm = sleep(Duration::ZERO);
+        tokio::pin!(alarm);
+        let mut armed = None;
         loop {
-            let pause = self.queue.pause(self.clock);
-            if !pause.is_zero() {
-                Box::pin(sleep(pause)).await;
+            let now = self.server.clock.now();
+            self.paused_until.take_if(|until| *until <= now);
+            let due = self.core.next_deadline().filter(|_| !self.queue.is_ended());
+            let due = due.into_iter().chain(self.paused_until).min();
+            if armed != due {
+                armed = due;
+                if let Some(at) = due {
+                    alarm.as_mut().reset(Instant::now() + self.server.clock.until(at));
+                }
             }
-            let bytes = match source.next().await {
-                Incoming::Message(bytes) => bytes,
-                Incoming::Control(kind, len) => {
-                    discarded += if self.queue.is_ended() { len.max(1) } else { 0 };
-                    if discarded > DISCARDED_BYTES_MAX || !self.control(kind, len, &mut pace).await
-                    {
+            let is_paused = self.paused_until.is_some();
+            // What has come is read before a deadline that it may save is looked at.
+            let turn = tokio::select! {
+                biased;
+                incoming = source.next(), if !is_paused => Turn::Incoming(incoming),
+                () = self.queue.told() => Turn::Message,
+                () = &mut alarm, if armed.is_some() => {
+                    armed = None;
+                    Turn::Alarm
+                }
+            };
+            // What hub and zones said before this came is heard before it.
+            if !self.hear_messages().await {
+                return;
+            }
+            let input = match turn {
+                Turn::Message => continue,
+                Turn::Alarm if self.queue.is_ended() => continue,
+                Turn::Alarm => ConnectionInput::Wake,
+                Turn::Incoming(Incoming::Gone) => return,
+                Turn::Incoming(Incoming::Broken(error)) => {
+                    return Box::pin(self.broken(error)).await;
+                }
+                Turn::Incoming(incoming) if self.queue.is_ended() => {
+                    // The connection is closed. It is read so that the close is not lost with a reset, and
+                    // no longer than for that.
+                    discarded += incoming.len();
+                    if discarded > DISCARDED_BYTES_MAX {
                         return;
                     }
                     continue;
                 }
-                Incoming::Broken(error) => return Box::pin(self.broken(error)).await,
-                Incoming::Gone => return,
-            };
-            let len = bytes.len();
-            if self.queue.is_ended() {
-                // The hub has closed this connection. It is read so that the close is not lost with a
-                // reset, and no longer than for that.
-                discarded += len;
-                if discarded > DISCARDED_BYTES_MAX {
-                    return;
+                Turn::Incoming(Incoming::Message(bytes)) => self.decode(bytes, &mut limits),
+                Turn::Incoming(Incoming::Control(kind, bytes)) => {
+                    ConnectionInput::Control { kind, bytes }
                 }
-                continue;
-            }
-            let is_shown = self.sight.received(self.connection, &self.queue.seen, len);
-            let bytes = match self.queue.compressed_from() {
-                Some(_) => unpack_client(bytes, &limits),
-                None => Ok(bytes),
             };
-            // A compressed frame is charged by its unpacked length: that is what the server works with.
-            let len = bytes.as_ref().map_or(len, Bytes::len);
-            let shown = if is_shown { bytes.clone().ok() } else { None };
-            let frame = bytes.and_then(|bytes| decode_client(self.encoding, bytes, &limits));
-            if let Some(bytes) = shown {
-                self.sight.show_received(&self.queue.seen, &frame, &bytes);
-            }
-            let kind = frame.as_ref().ok().and_then(FrameKind::of);
-            if kind == Some(FrameKind::Hello) {
-                limits = self.limits;
-            }
-            let cost = kind.map_or((0, 0), |kind| kind.cost(len));
-            let ahead = pace.count(cost, || self.clock.now());
-            let connection = self.connection;
-            if !tell(self.hub, HubInput::Received { connection, frame, bytes: len }).await {
+            let now = self.server.clock.now();
+            self.core.handle(now, input);
+            if !self.carry_out().await {
                 return;
             }
-            if let Some(wait) = ahead {
-                Box::pin(sleep(wait)).await;
+            // A peer that sends without a gap is looked at all the same.
+            if self.core.next_deadline().is_some_and(|at| at <= now) {
+                self.core.handle(now, ConnectionInput::Wake);
+                if !self.carry_out().await {
+                    return;
+                }
             }
         }
     }
 
-    /// Charges control frames. False: the hub has ended.
-    async fn control(&self, kind: FrameKind, len: usize, pace: &mut Pace) -> bool {
-        if self.queue.is_ended() {
-            return true;
+    /// A message as a frame, or what is wrong with it.
+    fn decode(&self, bytes: Bytes, limits: &mut Limits) -> ConnectionInput {
+        let sight = &self.server.sight;
+        let len = bytes.len();
+        let is_shown = sight.received(self.connection, &self.queue.seen, len);
+        let bytes = match self.queue.compressed_from() {
+            Some(_) => unpack_client(bytes, limits),
+            None => Ok(bytes),
+        };
+        // A compressed frame is charged by its unpacked length: that is what the server works with.
+        let len = bytes.as_ref().map_or(len, Bytes::len);
+        let shown = if is_shown { bytes.clone().ok() } else { None };
+        let frame = bytes.and_then(|bytes| decode_client(self.encoding, bytes, limits));
+        if let Some(bytes) = shown {
+            sight.show_received(&self.queue.seen, &frame, &bytes);
         }
-        let ahead = pace.count(kind.cost(len), || self.clock.now());
-        let control = HubInput::Control { connection: self.connection, kind, bytes: len };
-        let is_told = tell(self.hub, control).await;
-        if let Some(wait) = ahead {
-            Box::pin(sleep(wait)).await;
+        if frame.as_ref().ok().and_then(FrameKind::of) == Some(FrameKind::Hello) {
+            *limits = self.server.limits;
         }
-        is_told
+        ConnectionInput::Received { frame, bytes: len }
     }
 
-    /// The transport gave up on the bytes: the connection stays until the hub's farewell is out.
-    async fn broken(&self, error: DecodeError) {
-        let connection = self.connection;
-        let input = HubInput::Received { connection, frame: Err(error), bytes: 0 };
-        if tell(self.hub, input).await {
+    /// Hands on what hub and zones have said, and carries out what follows. False: the hub has ended.
+    async fn hear_messages(&mut self) -> bool {
+        if self.queue.is_ended() {
+            // The machine takes nothing more.
+            while self.queue.message().is_some() {}
+            return true;
+        }
+        let now = self.server.clock.now();
+        let applied = self.queue.applied();
+        if applied > self.applied {
+            self.applied = applied;
+            self.core.handle(now, ConnectionInput::Applied(applied));
+        }
+        while let Some(message) = self.queue.message() {
+            self.core.handle(now, ConnectionInput::Message(message));
+            if !self.carry_out().await {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Carries out what the connection's machine gives out. False: the hub has ended.
+    async fn carry_out(&mut self) -> bool {
+        let (id, server) = (self.connection, self.server);
+        while let Some(output) = self.core.next_output() {
+            match output {
+                ConnectionOutput::Send(frame) => server.connections.send(id, frame),
+                ConnectionOutput::Close(code) => server.connections.close(id, code),
+                ConnectionOutput::Pause(wait) => {
+                    let until = server.clock.now().after(wait);
+                    self.paused_until = self.paused_until.max(Some(until));
+                }
+                ConnectionOutput::ToHub(message) => {
+                    if !tell(&server.external, HubInput::FromConnection(id, message)).await {
+                        return false;
+                    }
+                }
+                ConnectionOutput::ToZone(zone, owner, message) => {
+                    server.zones.send_from_connection(zone, owner, message);
+                }
+                ConnectionOutput::Event(event) => server.sight.tell(event),
+            }
+        }
+        true
+    }
+
+    /// The transport gave up on the bytes: the connection stays until the farewell is out.
+    async fn broken(mut self, error: DecodeError) {
+        let input = ConnectionInput::Received { frame: Err(error), bytes: 0 };
+        self.core.handle(self.server.clock.now(), input);
+        if self.carry_out().await {
             let _ = timeout(LINGER, self.queue.ending()).await;
             // The writer ends first and this half is then dropped.
             sleep(LINGER).await;

@@ -32,31 +32,17 @@ use self::watchdog::Watchdog;
 pub(crate) use self::watchdog::WorkerThreads;
 use self::zone_set::ZoneSet;
 
-/// How many messages of the hub a zone has not taken yet; both sides count.
+/// How many messages of the hub and of connections a zone has not taken yet, as its thread counts them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Depth(Arc<AtomicUsize>);
 
 impl Depth {
-    /// One more, if there is room.
-    pub(crate) fn grow(&self, max: usize) -> bool {
-        let fits = self.0.load(Ordering::Acquire) < max;
-        if fits {
-            self.force();
-        }
-        fits
-    }
-
-    /// One more, in any case.
-    pub(crate) fn force(&self) {
-        self.0.fetch_add(1, Ordering::AcqRel);
+    fn set(&self, count: usize) {
+        self.0.store(count, Ordering::Relaxed);
     }
 
     pub(crate) fn get(&self) -> usize {
         self.0.load(Ordering::Relaxed)
-    }
-
-    pub(crate) fn shrink(&self) {
-        self.0.fetch_sub(1, Ordering::AcqRel);
     }
 }
 
@@ -65,6 +51,8 @@ pub(crate) enum ToThread {
     Open(Box<ZoneSpec>, Opened, Depth),
     Drop(ZoneId),
     Mail(ZoneId, OwnerEpoch, ToZone),
+    /// The same from a connection.
+    FromConnection(ZoneId, OwnerEpoch, ToZone),
     Committed(ZoneId, OwnerEpoch, Revision),
     JobDone(ZoneId, OwnerEpoch, JobId, Bytes),
     /// The store is full, or has room again: the thread passes it to all its zones.
@@ -82,12 +70,29 @@ struct Inbox {
     sender: Sender<ToThread>,
     /// Set when the thread is gone for good and nothing takes messages out any more.
     is_closed: AtomicBool,
+    /// Messages of connections that the thread has not taken out yet.
+    waiting: Arc<AtomicUsize>,
 }
+
+/// Acknowledgements and unreliable messages of connections that may wait for one thread, and for one zone. At the
+/// bound more of them are dropped, which both allow. Numbered frames are bounded by their clients' windows.
+const MAILBOX_MAX: usize = 65_536;
 
 impl ZoneInboxes {
     /// Sends a message to the thread of a zone. False: the thread has ended and will not read it.
     pub(crate) fn send(&self, zone: ZoneId, message: ToThread) -> bool {
         self.0[self.index(zone)].send(message)
+    }
+
+    /// Sends a connection's message to the thread of a zone.
+    pub(crate) fn send_from_connection(&self, zone: ZoneId, owner: OwnerEpoch, message: ToZone) {
+        let inbox = &self.0[self.index(zone)];
+        if may_be_dropped(&message) && inbox.waiting.load(Ordering::Acquire) >= MAILBOX_MAX {
+            return;
+        }
+        inbox.waiting.fetch_add(1, Ordering::AcqRel);
+        // A thread that has ended reads nothing, and the hub was told so.
+        inbox.send(ToThread::FromConnection(zone, owner, message));
     }
 
     /// Which thread a zone lives on.
@@ -118,6 +123,11 @@ impl ZoneInboxes {
     fn close(&self, index: usize) {
         self.0[index].is_closed.store(true, Ordering::Release);
     }
+}
+
+/// Whether a message may be lost without harm.
+fn may_be_dropped(message: &ToZone) -> bool {
+    matches!(message, ToZone::Loose { .. } | ToZone::Ack { .. })
 }
 
 impl Inbox {
@@ -221,7 +231,10 @@ pub(crate) fn start(
     chance: &mut Chance,
 ) -> std::io::Result<(ZoneInboxes, WorkerThreads)> {
     let (senders, receivers): (Vec<_>, Vec<_>) = (0..count.max(1)).map(|_| channel()).unzip();
-    let inbox = |sender| Inbox { sender, is_closed: AtomicBool::new(false) };
+    let inbox = |sender| {
+        let (is_closed, waiting) = (AtomicBool::new(false), Arc::default());
+        Inbox { sender, is_closed, waiting }
+    };
     let watchdog = Watchdog {
         around: surroundings.clone(),
         inboxes: ZoneInboxes(senders.into_iter().map(inbox).collect()),
@@ -232,7 +245,8 @@ pub(crate) fn start(
     for (index, inbox) in receivers.into_iter().enumerate() {
         let chance = chance.branch("zone thread", index as u64);
         let wake_ups = Arc::new(WakeUps::start());
-        watchdog.add(Box::new(ZoneSet::new(inbox, chance, wake_ups)))?;
+        let waiting = Arc::clone(&inboxes.0[index].waiting);
+        watchdog.add(Box::new(ZoneSet::new((inbox, waiting), chance, wake_ups)))?;
     }
     let builder = std::thread::Builder::new().name("rejoin-watch".to_owned());
     builder.spawn(move || watchdog.run())?;

@@ -12,6 +12,7 @@ use rejoin_testkit::parts::stamp::Stamp;
 
 use crate::bureau::Asked;
 use crate::event::Event;
+use crate::node::Way;
 use crate::player::Known;
 use crate::speech::{Verb, Wish};
 use crate::world::World;
@@ -52,12 +53,10 @@ impl World {
         let incarnation = self.node.incarnation;
         match output {
             HubOutput::Send { connection, frame } => self.send_down(connection, &frame),
-            HubOutput::Close { connection, code } => self.close_down(connection.0, code),
-            HubOutput::Pause { connection, wait } => {
-                if let Some(link) = self.links.get_mut(&connection.0) {
-                    let until = self.now + wait.as_micros() as u64;
-                    link.paused_until = until.max(link.paused_until);
-                }
+            HubOutput::Close { connection, code } => self.close_connection(connection, code),
+            HubOutput::Applied { connection, seq } => self.acknowledge(connection, seq),
+            HubOutput::ToConnection(connection, message) => {
+                self.tell_connection(connection, message);
             }
             HubOutput::Bar { origin, wait } => {
                 let now = self.node.time(self.now);
@@ -87,7 +86,7 @@ impl World {
             }
             HubOutput::Native { session, delivery } => self.tell_native(session, &delivery),
             HubOutput::ToZone(zone, owner, message) => {
-                let at = self.mail_time(zone, true);
+                let at = self.mail_time(Way::ToZone(zone));
                 let message = Box::new(message);
                 self.queue.push(at, Event::ToZone { incarnation, zone, owner, message });
             }
@@ -167,8 +166,8 @@ impl World {
             _ => None,
         };
         let text = "Stuck".to_owned();
-        let message = Box::new(ToHub::Faulted { poisoned, stuck: true, text });
-        let at = self.mail_time(zone, false);
+        let message = Box::new(ToHub::Faulted { poisoned, stuck: true, left: Vec::new(), text });
+        let at = self.mail_time(Way::FromZone(zone));
         self.queue.push(at, Event::ToHub { incarnation, zone, owner, message });
     }
 
@@ -199,9 +198,13 @@ impl World {
         let incarnation = self.node.incarnation;
         match output {
             ZoneOutput::Send { link, frame, .. } => self.send_down(link.connection, &frame),
+            ZoneOutput::Applied { link, seq, .. } => self.acknowledge(link.connection, seq),
+            ZoneOutput::ToConnection { link, message, .. } => {
+                self.tell_connection(link.connection, message);
+            }
             ZoneOutput::Native { session, delivery } => self.tell_native(session, &delivery),
             ZoneOutput::ToHub(message) => {
-                let at = self.mail_time(zone, false);
+                let at = self.mail_time(Way::FromZone(zone));
                 let message = Box::new(message);
                 self.queue.push(at, Event::ToHub { incarnation, zone, owner, message });
             }
@@ -234,9 +237,10 @@ impl World {
         }
     }
 
-    fn mail_time(&mut self, zone: ZoneId, down: bool) -> u64 {
+    /// When a message that is sent now arrives: behind the last one on its way.
+    pub(crate) fn mail_time(&mut self, way: Way) -> u64 {
         let at = self.now + self.rng.below(self.knobs.mailbox_us + 1);
-        let last = self.node.mail_at.entry((zone, down)).or_default();
+        let last = self.node.mail_at.entry(way).or_default();
         *last = at.max(*last);
         *last
     }

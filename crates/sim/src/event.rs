@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use rejoin_core::exchange::{ToHub, ToZone};
-use rejoin_core::hub::{AccountProof, AskId, Command};
+use rejoin_core::hub::{AccountProof, AskId, Command, HubInput};
 use rejoin_core::id::{ConnectionId, GameId, JobId, OwnerEpoch, Revision, ZoneId};
 use rejoin_core::scope::ScopeId;
 use rejoin_core::seat::{SeatRefusal, SeatRequest};
@@ -50,6 +50,13 @@ pub enum Event {
         zone: ZoneId,
         owner: OwnerEpoch,
         message: Box<ToZone>,
+    },
+    FromConnection {
+        incarnation: u64,
+        input: Box<HubInput>,
+    },
+    ConnectionsWake {
+        incarnation: u64,
     },
     OpenZone {
         incarnation: u64,
@@ -164,6 +171,8 @@ impl Event {
             Self::ClientClosed { .. } => "client-closed",
             Self::ToHub { .. } => "to-hub",
             Self::ToZone { .. } => "to-zone",
+            Self::FromConnection { .. } => "from-connection",
+            Self::ConnectionsWake { .. } => "connections-wake",
             Self::OpenZone { .. } => "open-zone",
             Self::Committed { .. } => "committed",
             Self::Verified { .. } => "verified",
@@ -198,6 +207,7 @@ impl Planned for Event {
         matches!(
             self,
             Self::HubWake { .. }
+                | Self::ConnectionsWake { .. }
                 | Self::ZoneWake { .. }
                 | Self::PlayerWake { .. }
                 | Self::DirectoryWake { .. }
@@ -212,6 +222,8 @@ impl Planned for Event {
                 | Self::ServerClosed { .. }
                 | Self::ToHub { .. }
                 | Self::ToZone { .. }
+                | Self::FromConnection { .. }
+                | Self::ConnectionsWake { .. }
                 | Self::OpenZone { .. }
                 | Self::Committed { .. }
                 | Self::Verified { .. }

@@ -15,6 +15,7 @@ pub mod carry;
 pub mod causes;
 pub mod check;
 pub mod commits;
+pub mod connections;
 pub mod directory;
 pub mod disk;
 pub mod event;

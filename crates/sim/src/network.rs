@@ -1,6 +1,7 @@
 //! The network of the world: bytes under way, cut anywhere, late, in pieces, or not at all.
 
 use bytes::{Bytes, BytesMut};
+use rejoin_core::connection::ConnectionInput;
 use rejoin_core::guard::Origin;
 use rejoin_core::hub::HubInput;
 use rejoin_core::id::ConnectionId;
@@ -55,12 +56,12 @@ impl World {
         if let Some(link) = self.links.get_mut(&id) {
             link.down_at = self.now + way;
         }
-        self.hub(HubInput::Opened {
-            connection: ConnectionId(id),
-            serializer,
-            origin: Some(origin),
-            is_encrypted,
-        });
+        let (connection, origin) = (ConnectionId(id), Some(origin));
+        let time = self.node.time(self.now);
+        if let Some(connections) = &mut self.node.connections {
+            connections.open(time, connection);
+        }
+        self.hub(HubInput::Opened { connection, serializer, origin, is_encrypted });
     }
 
     /// Whether the door lets somebody in. Places at a time are not played, rates and bars are.
@@ -197,8 +198,7 @@ impl World {
                     if let Ok(frame) = &frame {
                         self.note_frame(id, frame);
                     }
-                    let connection = ConnectionId(id);
-                    self.hub(HubInput::Received { connection, frame, bytes });
+                    self.connection(ConnectionId(id), ConnectionInput::Received { frame, bytes });
                 }
                 Ok(None) if rest.is_empty() => return,
                 Ok(None) => {}
@@ -215,7 +215,7 @@ impl World {
         if let Some(link) = self.links.get_mut(&id) {
             link.server_open = false;
         }
-        self.hub(HubInput::Closed { connection: ConnectionId(id), code });
+        self.lose_connection(ConnectionId(id), code);
     }
 
     pub(crate) fn client_opened(&mut self, id: u64) {

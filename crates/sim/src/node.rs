@@ -8,9 +8,10 @@ use crate::aim::Aim;
 use crate::bureau::Bureau;
 use crate::disk::Disk;
 use rejoin_core::chance::Chance;
+use rejoin_core::connection::ConnectionSet;
 use rejoin_core::guard::Door;
 use rejoin_core::hub::{Hub, HubInput, Recovered};
-use rejoin_core::id::{OwnerEpoch, ZoneId};
+use rejoin_core::id::{ConnectionId, OwnerEpoch, ZoneId};
 use rejoin_core::scope::ScopeId;
 use rejoin_core::time::{Time, WallTime};
 use rejoin_core::zone::{Durability, KeptZone, ZoneCore, ZoneInput, ZoneMachine, ZoneSpec};
@@ -31,11 +32,28 @@ pub struct Seat {
     pub hangs: bool,
 }
 
+/// A way on which messages between two machines keep their order.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Way {
+    /// From the hub to a zone.
+    ToZone(ZoneId),
+    /// From a zone to the hub.
+    FromZone(ZoneId),
+    /// From a connection to zones.
+    ConnectionToZone(ConnectionId),
+    /// From a connection to the hub.
+    ConnectionToHub(ConnectionId),
+}
+
 /// The server's process, as long as it lives.
 #[derive(Default)]
 pub struct Node {
     /// The hub; none while the server is down.
     pub hub: Option<Hub>,
+    /// The connections; none while the server is down.
+    pub connections: Option<ConnectionSet>,
+    /// When the first of them will be woken.
+    pub connections_wake: Option<u64>,
     /// Who may make a connection; none while the server is down.
     pub door: Option<Door>,
     /// The zones.
@@ -60,8 +78,8 @@ pub struct Node {
     pub idle: Duration,
     /// When the hub will be woken.
     pub hub_wake: Option<u64>,
-    /// When the last message between two machines arrives: to a zone, and from it.
-    pub mail_at: BTreeMap<(ZoneId, bool), u64>,
+    /// When the last message on each way arrives.
+    pub mail_at: BTreeMap<Way, u64>,
     /// The machines were told that the disk is full.
     pub knows_full: bool,
     /// Outputs until it crashes.
@@ -139,6 +157,8 @@ impl Node {
         let (hub, damaged) =
             Hub::open(self.time(now), wall, knobs.hub.clone(), rng.seed(), recovered);
         self.hub = Some(hub);
+        self.connections = Some(ConnectionSet::new((&knobs.hub).into()));
+        self.connections_wake = None;
         let time = self.time(now);
         self.bureau = knobs
             .directory
@@ -152,6 +172,7 @@ impl Node {
     /// arrive later: says how many.
     pub fn kill(&mut self, is_paused: bool, rng: &mut Rng) -> usize {
         self.hub = None;
+        self.connections = None;
         self.bureau = None;
         self.zones.clear();
         self.mail_at.clear();

@@ -206,6 +206,8 @@ impl World {
             Event::ToZone { zone, owner, message, .. } => {
                 self.zone(zone, ZoneInput::FromHub(owner, *message));
             }
+            Event::FromConnection { input, .. } => self.hub(*input),
+            Event::ConnectionsWake { .. } => self.wake_connections(),
             Event::OpenZone { incarnation, spec } => self.open_zone(incarnation, spec),
             Event::Committed { scope, owner, revision, .. } => {
                 self.committed(scope, owner, revision);

@@ -1,12 +1,15 @@
 //! The server's side of a world: inputs to the hub and the zones, and what they give out, carried
 //! to where it belongs, in order.
 
+use rejoin_core::connection::{ConnectionInput, ConnectionOutput, ToConnection, applied_frame};
 use rejoin_core::event::Event as Told;
+use rejoin_core::exchange::ToZone;
 use rejoin_core::hub::{AccountProof, Answer, HubInput, HubOutput};
-use rejoin_core::id::{OwnerEpoch, Revision, ZoneId};
+use rejoin_core::id::{ConnectionId, OwnerEpoch, Revision, ZoneId};
 use rejoin_core::scope::{Batch, ScopeId};
 use rejoin_core::seat::SeatRefusal;
 use rejoin_core::zone::{ZoneInput, ZoneOutput};
+use rejoin_wire::v1::CloseCode;
 
 use crate::event::Event;
 use crate::world::World;
@@ -25,6 +28,85 @@ impl World {
         self.drain_hub();
     }
 
+    /// Gives a connection one input and carries out what follows.
+    pub(crate) fn connection(&mut self, id: ConnectionId, input: ConnectionInput) {
+        let time = self.node.time(self.now);
+        if let Some(connections) = &mut self.node.connections {
+            connections.handle(time, id, input);
+        }
+        self.drain_connections();
+    }
+
+    pub(crate) fn wake_connections(&mut self) {
+        self.node.connections_wake = None;
+        let time = self.node.time(self.now);
+        if let Some(connections) = &mut self.node.connections {
+            connections.wake(time);
+        }
+        self.drain_connections();
+    }
+
+    fn drain_connections(&mut self) {
+        while let Some((id, output)) =
+            self.node.connections.as_mut().and_then(|connections| connections.next_output())
+        {
+            self.carry_out_connection(id, output);
+        }
+        let connections = self.node.connections.as_ref();
+        let Some(deadline) = connections.and_then(|it| it.next_deadline()) else { return };
+        let at = self.node.world_time(deadline).max(self.now);
+        if self.node.connections_wake.is_none_or(|planned| at < planned) {
+            self.node.connections_wake = Some(at);
+            self.queue.push(at, Event::ConnectionsWake);
+        }
+    }
+
+    fn carry_out_connection(&mut self, id: ConnectionId, output: ConnectionOutput) {
+        match output {
+            ConnectionOutput::Send(frame) => self.send_down(id, &frame),
+            ConnectionOutput::Close(code) => self.close_connection(id, code),
+            ConnectionOutput::Pause(wait) => {
+                let until = self.now + wait.as_micros() as u64;
+                self.pause(id.0, until);
+            }
+            ConnectionOutput::ToHub(message) => {
+                self.mail_hub(HubInput::FromConnection(id, message))
+            }
+            ConnectionOutput::ToZone(zone, owner, message) => {
+                self.mail_zone(zone, owner, message);
+            }
+            ConnectionOutput::Event(event) => self.overhear(event),
+        }
+    }
+
+    /// The hub hears this after what it gives out now is carried out.
+    pub(crate) fn mail_hub(&mut self, input: HubInput) {
+        self.queue.push(self.now, Event::Hub(Box::new(input)));
+    }
+
+    fn close_connection(&mut self, id: ConnectionId, code: CloseCode) {
+        if let Some(connections) = &mut self.node.connections {
+            connections.close(id);
+        }
+        self.close_down(id.0, code);
+    }
+
+    fn tell_connection(&mut self, id: ConnectionId, message: ToConnection) {
+        self.connection(id, ConnectionInput::Message(message));
+    }
+
+    /// Acknowledges what a client sent.
+    fn acknowledge(&mut self, id: ConnectionId, seq: u64) {
+        self.connection(id, ConnectionInput::Applied(seq));
+        self.send_down(id, &applied_frame(seq));
+    }
+
+    fn mail_zone(&mut self, zone: ZoneId, owner: OwnerEpoch, message: ToZone) {
+        let at = self.mail_time(zone, true);
+        let message = Box::new(message);
+        self.queue.push(at, Event::ToZone { zone, owner, message });
+    }
+
     pub(crate) fn drain_hub(&mut self) {
         while let Some(output) = self.node.hub.as_mut().and_then(|hub| hub.next_output()) {
             self.carry_out_hub(output);
@@ -40,10 +122,10 @@ impl World {
     fn carry_out_hub(&mut self, output: HubOutput) {
         match output {
             HubOutput::Send { connection, frame } => self.send_down(connection, &frame),
-            HubOutput::Close { connection, code } => self.close_down(connection.0, code),
-            HubOutput::Pause { connection, wait } => {
-                let until = self.now + wait.as_micros() as u64;
-                self.pause(connection.0, until);
+            HubOutput::Close { connection, code } => self.close_connection(connection, code),
+            HubOutput::Applied { connection, seq } => self.acknowledge(connection, seq),
+            HubOutput::ToConnection(connection, message) => {
+                self.tell_connection(connection, message);
             }
             // Nobody here has an address, and frames go as they are.
             HubOutput::Bar { .. } | HubOutput::Compress { .. } | HubOutput::Warn(_) => {}
@@ -71,11 +153,7 @@ impl World {
             HubOutput::Native { session, delivery } => {
                 self.plan(1, Event::Told { session, delivery });
             }
-            HubOutput::ToZone(zone, owner, message) => {
-                let at = self.mail_time(zone, true);
-                let message = Box::new(message);
-                self.queue.push(at, Event::ToZone { zone, owner, message });
-            }
+            HubOutput::ToZone(zone, owner, message) => self.mail_zone(zone, owner, message),
             HubOutput::OpenZone(spec) => {
                 self.node.zones.remove(&spec.id);
                 let wait = self.rng.below(CHECK_US);
@@ -146,6 +224,10 @@ impl World {
     fn carry_out_zone(&mut self, zone: ZoneId, owner: OwnerEpoch, output: ZoneOutput) {
         match output {
             ZoneOutput::Send { link, frame, .. } => self.send_down(link.connection, &frame),
+            ZoneOutput::Applied { link, seq, .. } => self.acknowledge(link.connection, seq),
+            ZoneOutput::ToConnection { link, message, .. } => {
+                self.tell_connection(link.connection, message);
+            }
             ZoneOutput::Native { session, delivery } => {
                 self.plan(1, Event::Told { session, delivery });
             }

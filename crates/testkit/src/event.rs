@@ -21,6 +21,7 @@ pub(crate) enum Event {
     Hub(Box<HubInput>),
     ToHub { zone: ZoneId, owner: OwnerEpoch, message: Box<ToHub> },
     ToZone { zone: ZoneId, owner: OwnerEpoch, message: Box<ToZone> },
+    ConnectionsWake,
     OpenZone(Box<ZoneSpec>),
     Committed { scope: ScopeId, owner: OwnerEpoch, revision: Revision },
     JobDone { zone: ZoneId, owner: OwnerEpoch, job: JobId, result: Bytes },
@@ -37,6 +38,7 @@ impl Planned for Event {
         matches!(
             self,
             Self::HubWake
+                | Self::ConnectionsWake
                 | Self::ZoneWake { .. }
                 | Self::AgentWake { .. }
                 | Self::ClientWake { .. }

@@ -1,6 +1,7 @@
 //! The network of a world: whole frames, late by chance, in order on each link, or lost with it.
 
 use bytes::Bytes;
+use rejoin_core::connection::ConnectionInput;
 use rejoin_core::hub::HubInput;
 use rejoin_core::id::ConnectionId;
 use rejoin_core::session::Serializer;
@@ -65,6 +66,10 @@ impl World {
         self.plan(way, Event::ClientOpened { link });
         let connection = ConnectionId(link);
         let (serializer, origin) = (Serializer::Protobuf, None);
+        let time = self.node.time(self.now);
+        if let Some(connections) = &mut self.node.connections {
+            connections.open(time, connection);
+        }
         self.hub(HubInput::Opened { connection, serializer, origin, is_encrypted: false });
     }
 
@@ -109,7 +114,7 @@ impl World {
         }
         let bytes = frame.len();
         let frame = decode_client(Encoding::Protobuf, frame, &Limits::DEFAULT);
-        self.hub(HubInput::Received { connection: ConnectionId(link), frame, bytes });
+        self.connection(ConnectionId(link), ConnectionInput::Received { frame, bytes });
     }
 
     pub(crate) fn down(&mut self, link: u64, frame: Bytes) {
@@ -164,7 +169,10 @@ impl World {
         if let Some(line) = self.lines.get_mut(&link) {
             line.server_open = false;
         }
-        self.hub(HubInput::Closed { connection: ConnectionId(link), code: None });
+        let connection = ConnectionId(link);
+        let Some(connections) = &mut self.node.connections else { return };
+        let spent = connections.remove(connection);
+        self.mail_hub(HubInput::Closed { connection, code: None, spent });
     }
 
     pub(crate) fn client_closed(&mut self, link: u64, code: Option<CloseCode>) {

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use rejoin_core::agent::AgentMachine;
 use rejoin_core::chance::Chance;
+use rejoin_core::connection::ConnectionSet;
 use rejoin_core::hub::{Hub, Recovered};
 use rejoin_core::id::{OwnerEpoch, SessionId, ZoneId};
 use rejoin_core::scope::ScopeId;
@@ -34,6 +35,9 @@ pub(crate) struct Played {
 pub(crate) struct Node {
     /// None while the server is down.
     pub(crate) hub: Option<Hub>,
+    /// The same.
+    pub(crate) connections: Option<ConnectionSet>,
+    pub(crate) connections_wake: Option<u64>,
     pub(crate) zones: BTreeMap<ZoneId, Room>,
     pub(crate) agents: BTreeMap<SessionId, Played>,
     pub(crate) disk: Disk,
@@ -76,12 +80,15 @@ impl Node {
         let (hub, damaged) =
             Hub::open(self.time(now), wall, setup.config.clone(), rng.seed(), recovered);
         self.hub = Some(hub);
+        self.connections = Some(ConnectionSet::new((&setup.config).into()));
+        self.connections_wake = None;
         damaged.into_iter().map(|(id, text)| format!("session {id}: {text}")).collect()
     }
 
     /// The process is gone, and everything in it.
     pub(crate) fn kill(&mut self, rng: &mut Rng) {
         self.hub = None;
+        self.connections = None;
         self.zones.clear();
         self.agents.clear();
         self.mail_at.clear();

@@ -307,6 +307,7 @@ impl World {
             Event::ToZone { zone, owner, message } => {
                 self.zone(zone, ZoneInput::FromHub(owner, *message));
             }
+            Event::ConnectionsWake => self.wake_connections(),
             Event::OpenZone(spec) => {
                 let (id, name) = (spec.id, spec.name.clone());
                 if !self.node.open_zone(self.now, *spec, &self.setup, &mut self.rng) {

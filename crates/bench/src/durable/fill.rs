@@ -9,8 +9,9 @@ use std::time::Duration;
 use anyhow::{Result, anyhow, bail};
 use bytes::Bytes;
 use rejoin_core::chance::Chance;
+use rejoin_core::connection::FromConnection;
 use rejoin_core::hub::{
-    Changes, Command, Hub, HubConfig, HubInput, HubOutput, Recovered, ZoneKind,
+    Changes, Command, Hub, HubConfig, HubInput, HubOutput, Recovered, Spent, ZoneKind,
 };
 use rejoin_core::id::{ConnectionId, OwnerEpoch, SessionId, ZoneId};
 use rejoin_core::scope::{Batch, Opened, ScopeId};
@@ -87,8 +88,8 @@ impl Filler {
             purpose: Some(v1::hello::Purpose::Login(login)),
             ..v1::Hello::default()
         };
-        let frame = v1::ClientFrame { frame: Some(v1::client_frame::Frame::Hello(hello)) };
-        self.put(HubInput::Received { connection, frame: Ok(frame), bytes: 64 })?;
+        let hello = FromConnection::Hello(Box::new(hello));
+        self.put(HubInput::FromConnection(connection, hello))?;
         let Some(session) = self.begun.take() else { bail!("nobody was let in") };
         let data = Some(noise(number));
         let command = Command::Configure(session, Changes { data, ..Changes::default() });
@@ -97,10 +98,10 @@ impl Filler {
             let (kind, name) = (ECHO.to_owned(), zone.to_string());
             let join = v1::Join { kind, name, create: true, ..v1::Join::default() };
             let up = v1::Up { seq: 1, body: Some(v1::up::Body::Join(join)) };
-            let frame = v1::ClientFrame { frame: Some(v1::client_frame::Frame::Up(up)) };
-            self.put(HubInput::Received { connection, frame: Ok(frame), bytes: 64 })?;
+            self.put(HubInput::FromConnection(connection, FromConnection::Confirmed))?;
+            self.put(HubInput::FromConnection(connection, FromConnection::Up { stay: 1, up }))?;
         }
-        self.put(HubInput::Closed { connection, code: None })
+        self.put(HubInput::Closed { connection, code: None, spent: Spent::default() })
     }
 
     fn put(&mut self, input: HubInput) -> Result<()> {

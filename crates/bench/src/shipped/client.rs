@@ -16,6 +16,11 @@ use crate::load::frame;
 /// A frame that takes longer than this is an error of the run, not a latency.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// A client acknowledges after so many numbered frames, and after so long, as our own clients do. One that owes an
+/// acknowledgement for ten seconds is closed as too slow, and its session would be held for a minute.
+const ACK_EVERY: u32 = 16;
+const ACK_DELAY: Duration = Duration::from_millis(200);
+
 /// One connection and the session behind it.
 pub(super) struct Client {
     socket: TcpStream,
@@ -25,6 +30,8 @@ pub(super) struct Client {
     leg: u64,
     seq: u64,
     unacked: u32,
+    /// When the first frame came that is not acknowledged.
+    owes_since: Option<Instant>,
     /// An attacker that acknowledges nothing makes the server keep what it says.
     pub(super) acknowledges: bool,
 }
@@ -53,6 +60,7 @@ impl Client {
                     leg: 0,
                     seq: 0,
                     unacked: 0,
+                    owes_since: None,
                     acknowledges,
                 });
             }
@@ -158,17 +166,22 @@ impl Client {
         while let Ok(frame) = tokio::time::timeout(Duration::ZERO, self.frame()).await {
             frame?;
         }
-        Ok(())
+        self.acknowledge_if_due().await
     }
 
-    /// The next frame. Pings are answered, numbered frames are acknowledged every sixteen.
+    /// The next frame. Pings are answered, numbered frames are acknowledged.
     pub(super) async fn frame(&mut self) -> Result<v1::server_frame::Frame> {
         loop {
             let whole = frame::message(&self.read)
                 .map(|found| (found.kind, Bytes::copy_from_slice(found.payload), found.length));
             let Some((kind, payload, length)) = whole else {
+                let owes = self.owes_since.is_some();
                 let read = self.socket.read_buf(&mut self.read);
-                match tokio::time::timeout(PATIENCE, read).await {
+                match tokio::time::timeout(if owes { ACK_DELAY } else { PATIENCE }, read).await {
+                    Err(_) if owes => {
+                        self.acknowledge().await?;
+                        continue;
+                    }
                     Ok(Ok(0)) => bail!("closed by the server"),
                     Ok(count) => {
                         count?;
@@ -211,13 +224,22 @@ impl Client {
             Some(v1::down::Body::Refused(refused)) if refused.leg != 0 => self.leg = refused.leg,
             _ => {}
         }
-        self.unacked += 1;
-        if self.acknowledges && self.unacked >= 16 {
-            self.unacked = 0;
-            let ack = v1::Position { leg: self.leg, seq: self.seq };
-            self.send(v1::client_frame::Frame::Ack(ack)).await?;
+        if self.acknowledges {
+            self.unacked += 1;
+            self.owes_since.get_or_insert_with(Instant::now);
         }
-        Ok(())
+        self.acknowledge_if_due().await
+    }
+
+    async fn acknowledge_if_due(&mut self) -> Result<()> {
+        let is_late = self.owes_since.is_some_and(|since| since.elapsed() >= ACK_DELAY);
+        if is_late || self.unacked >= ACK_EVERY { self.acknowledge().await } else { Ok(()) }
+    }
+
+    async fn acknowledge(&mut self) -> Result<()> {
+        (self.unacked, self.owes_since) = (0, None);
+        let ack = v1::Position { leg: self.leg, seq: self.seq };
+        self.send(v1::client_frame::Frame::Ack(ack)).await
     }
 }
 

@@ -12,11 +12,14 @@ use ed25519_dalek::{Signature, Verifier, VerifyingKey};
 use rejoin_client::{Bytes, Encoding, Limits};
 use rejoin_core::budget::Rate;
 use rejoin_core::chance::Chance;
+use rejoin_core::connection::{ConnectionInput, ConnectionOutput, ConnectionSet, applied_frame};
+use rejoin_core::exchange::ToZone;
 use rejoin_core::hub::{Hub, HubConfig, HubInput, HubOutput, Recovered, ZoneKind};
-use rejoin_core::id::{ConnectionId, ZoneId};
+use rejoin_core::id::{ConnectionId, OwnerEpoch, ZoneId};
 use rejoin_core::scope::{Batch, ScopeId};
 use rejoin_core::session::Serializer;
 use rejoin_core::time::{Time, WallTime};
+use rejoin_core::wire::v1::CloseCode;
 use rejoin_core::wire::{SharedFrame, decode_client};
 use rejoin_core::zone::{ZoneConfig, ZoneCore, ZoneInput, ZoneMachine, ZoneOutput, ZoneSpec};
 use rejoin_store::{Memory, Outcome, Store as _};
@@ -75,6 +78,7 @@ impl Drop for House {
 struct Hall {
     started: Instant,
     hub: Hub,
+    connections: ConnectionSet,
     store: Memory,
     zones: BTreeMap<ZoneId, (Box<dyn ZoneMachine>, VecDeque<ZoneInput>)>,
     to_hub: VecDeque<HubInput>,
@@ -95,11 +99,13 @@ impl Hall {
             ..Recovered::default()
         };
         let wall = WallTime(1_700_000_000_000);
+        let connections = ConnectionSet::new((&config).into());
         let (hub, damaged) = Hub::open(Time::ZERO, wall, config, [7; 32], recovered);
         assert!(damaged.is_empty());
         Self {
             started: Instant::now(),
             hub,
+            connections,
             store,
             zones: BTreeMap::new(),
             to_hub: VecDeque::new(),
@@ -112,7 +118,8 @@ impl Hall {
         loop {
             while self.step() {}
             let zones = self.zones.values().filter_map(|(zone, _)| zone.next_deadline());
-            let due = zones.chain(self.hub.next_deadline()).min();
+            let others = [self.hub.next_deadline(), self.connections.next_deadline()];
+            let due = zones.chain(others.into_iter().flatten()).min();
             let due = due.map_or(Duration::from_secs(3_600), |at| Duration::from_micros(at.0));
             tokio::select! {
                 mail = inbox.recv() => match mail {
@@ -136,6 +143,7 @@ impl Hall {
                     Encoding::Protobuf => Serializer::Protobuf,
                     Encoding::Json => Serializer::Json,
                 };
+                self.connections.open(self.now(), connection);
                 self.to_hub.push_back(HubInput::Opened {
                     connection,
                     serializer,
@@ -147,11 +155,13 @@ impl Hall {
                 let Some((encoding, _)) = self.sockets.get(&connection) else { return };
                 let len = bytes.len();
                 let frame = decode_client(*encoding, bytes, &Limits::DEFAULT);
-                self.to_hub.push_back(HubInput::Received { connection, frame, bytes: len });
+                let received = ConnectionInput::Received { frame, bytes: len };
+                self.tell_connection(connection, received);
             }
             Mail::Closed(connection) => {
                 self.sockets.remove(&connection);
-                self.to_hub.push_back(HubInput::Closed { connection, code: None });
+                let spent = self.connections.remove(connection);
+                self.to_hub.push_back(HubInput::Closed { connection, code: None, spent });
             }
             Mail::CutAll(cut) => {
                 for (_, socket) in self.sockets.values() {
@@ -163,6 +173,8 @@ impl Hall {
 
     fn wake(&mut self) {
         let now = self.now();
+        self.connections.wake(now);
+        self.drain_connections();
         self.to_hub.push_back(HubInput::Wake);
         for (zone, mailbox) in self.zones.values_mut() {
             if zone.next_deadline().is_some_and(|at| at <= now) {
@@ -192,14 +204,53 @@ impl Hall {
         true
     }
 
+    fn tell_zone(&mut self, id: ZoneId, owner: OwnerEpoch, message: ToZone) {
+        if let Some((_, mailbox)) = self.zones.get_mut(&id) {
+            mailbox.push_back(ZoneInput::FromHub(owner, message));
+        }
+    }
+
+    fn tell_connection(&mut self, connection: ConnectionId, input: ConnectionInput) {
+        self.connections.handle(self.now(), connection, input);
+        self.drain_connections();
+    }
+
+    fn applied(&mut self, connection: ConnectionId, seq: u64) {
+        self.tell_connection(connection, ConnectionInput::Applied(seq));
+        self.send(connection, &applied_frame(seq));
+    }
+
+    fn close(&mut self, connection: ConnectionId, code: CloseCode) {
+        self.connections.close(connection);
+        if let Some((_, socket)) = self.sockets.get(&connection) {
+            let _ = socket.send(ToSocket::Close(code));
+        }
+    }
+
+    fn drain_connections(&mut self) {
+        while let Some((connection, output)) = self.connections.next_output() {
+            match output {
+                ConnectionOutput::Send(frame) => self.send(connection, &frame),
+                ConnectionOutput::Close(code) => self.close(connection, code),
+                ConnectionOutput::ToHub(message) => {
+                    self.to_hub.push_back(HubInput::FromConnection(connection, message));
+                }
+                ConnectionOutput::ToZone(zone, owner, message) => {
+                    self.tell_zone(zone, owner, message);
+                }
+                ConnectionOutput::Pause(_) | ConnectionOutput::Event(_) => {}
+            }
+        }
+    }
+
     fn drain_hub(&mut self) {
         while let Some(output) = self.hub.next_output() {
             match output {
                 HubOutput::Send { connection, frame } => self.send(connection, &frame),
-                HubOutput::Close { connection, code } => {
-                    if let Some((_, socket)) = self.sockets.get(&connection) {
-                        let _ = socket.send(ToSocket::Close(code));
-                    }
+                HubOutput::Close { connection, code } => self.close(connection, code),
+                HubOutput::Applied { connection, seq } => self.applied(connection, seq),
+                HubOutput::ToConnection(connection, message) => {
+                    self.tell_connection(connection, ConnectionInput::Message(message));
                 }
                 HubOutput::Verify { connection, ask, public_key, text, signature } => {
                     let key = VerifyingKey::from_bytes(&public_key);
@@ -207,16 +258,11 @@ impl Hall {
                     let good = key.is_ok_and(|key| key.verify(&text, &signature).is_ok());
                     self.to_hub.push_back(HubInput::Verified { connection, ask, good });
                 }
-                HubOutput::ToZone(id, owner, message) => {
-                    if let Some((_, mailbox)) = self.zones.get_mut(&id) {
-                        mailbox.push_back(ZoneInput::FromHub(owner, message));
-                    }
-                }
+                HubOutput::ToZone(id, owner, message) => self.tell_zone(id, owner, message),
                 HubOutput::OpenZone(spec) => self.open_zone(*spec),
                 HubOutput::DropZone(id) => drop(self.zones.remove(&id)),
                 HubOutput::Commit(batch) => self.commit(&batch),
-                HubOutput::Pause { .. }
-                | HubOutput::Compress { .. }
+                HubOutput::Compress { .. }
                 | HubOutput::Bar { .. }
                 | HubOutput::Warn(_)
                 | HubOutput::CheckAccount { .. }
@@ -250,6 +296,10 @@ impl Hall {
         for output in outputs {
             match output {
                 ZoneOutput::Send { link, frame, .. } => self.send(link.connection, &frame),
+                ZoneOutput::Applied { link, seq, .. } => self.applied(link.connection, seq),
+                ZoneOutput::ToConnection { link, message, .. } => {
+                    self.tell_connection(link.connection, ConnectionInput::Message(message));
+                }
                 ZoneOutput::ToHub(said) => {
                     self.to_hub.push_back(HubInput::FromZone(id, owner, said));
                 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use rejoin_core::budget::Rate;
 use rejoin_core::chance::Chance;
+use rejoin_core::connection::{ConnectionInput, ConnectionOutput, ConnectionSet, applied_frame};
 use rejoin_core::exchange::Hold;
 use rejoin_core::guard::{GuardConfig, Origin};
 use rejoin_core::hub::{Hub, HubConfig, HubInput, HubOutput, Recovered, ZoneKind};
@@ -71,6 +72,7 @@ pub(crate) struct Driver {
     /// Where connections come from, if anybody asks.
     origin: Option<Origin>,
     hub: Hub,
+    connections: ConnectionSet,
     zone: Option<(ZoneId, OwnerEpoch, ZoneCore<Echo>)>,
     to_hub: VecDeque<HubInput>,
     to_zone: VecDeque<ZoneInput>,
@@ -121,11 +123,13 @@ impl Driver {
         let now = Time::from_millis(1_000);
         let opened = Opened { owner: OwnerEpoch(1), ..Opened::default() };
         let recovered = Recovered { hub: opened, ..Recovered::default() };
+        let connections = ConnectionSet::new((&config).into());
         let (hub, _) = Hub::open(now, WallTime(1_700_000_000_000), config, [7; 32], recovered);
         let mut driver = Self {
             now,
             origin,
             hub,
+            connections,
             zone: None,
             to_hub: VecDeque::new(),
             to_zone: VecDeque::new(),
@@ -150,8 +154,13 @@ impl Driver {
     /// Lets this much time pass and rings what is due.
     pub(crate) fn wait(&mut self, time: Duration) {
         let end = self.now.after(time);
-        while let Some(next) = self.hub.next_deadline().filter(|next| *next <= end) {
+        let next = |driver: &Self| {
+            let next = driver.hub.next_deadline().into_iter();
+            next.chain(driver.connections.next_deadline()).min().filter(|next| *next <= end)
+        };
+        while let Some(next) = next(self) {
             self.now = next.max(self.now);
+            self.connections.wake(self.now);
             self.input(HubInput::Wake);
         }
         self.now = end;
@@ -162,19 +171,23 @@ impl Driver {
         self.last_connection += 1;
         let connection = ConnectionId(self.last_connection);
         let (serializer, origin) = (Serializer::Protobuf, self.origin);
+        self.connections.open(self.now, connection);
         self.input(HubInput::Opened { connection, serializer, origin, is_encrypted: false });
         connection
     }
 
     /// Cuts a connection.
     pub(crate) fn cut(&mut self, connection: ConnectionId) {
-        self.input(HubInput::Closed { connection, code: None });
+        let spent = self.connections.remove(connection);
+        self.input(HubInput::Closed { connection, code: None, spent });
     }
 
     /// A frame comes in on a connection, decoded.
     pub(crate) fn receive(&mut self, connection: ConnectionId, frame: client_frame::Frame) {
         let frame = Ok(ClientFrame { frame: Some(frame) });
-        self.input(HubInput::Received { connection, frame, bytes: 64 });
+        let received = ConnectionInput::Received { frame, bytes: 64 };
+        self.connections.handle(self.now, connection, received);
+        self.run();
     }
 
     /// The next numbered frame of a client.
@@ -260,6 +273,9 @@ impl Driver {
     /// Carries everything until all is quiet.
     fn run(&mut self) {
         loop {
+            while let Some((connection, output)) = self.connections.next_output() {
+                self.carry_connection(connection, output);
+            }
             while let Some(output) = self.hub.next_output() {
                 self.carry_hub(output);
             }
@@ -280,6 +296,34 @@ impl Driver {
         }
     }
 
+    fn carry_connection(&mut self, connection: ConnectionId, output: ConnectionOutput) {
+        match output {
+            ConnectionOutput::Send(frame) => self.put(connection, frame),
+            ConnectionOutput::ToHub(message) => {
+                self.to_hub.push_back(HubInput::FromConnection(connection, message));
+            }
+            ConnectionOutput::ToZone(_, owner, message) => {
+                self.to_zone.push_back(ZoneInput::FromHub(owner, message));
+            }
+            ConnectionOutput::Close(_) => self.close(connection),
+            ConnectionOutput::Pause(_) | ConnectionOutput::Event(_) => {}
+        }
+    }
+
+    fn close(&mut self, connection: ConnectionId) {
+        let spent = self.connections.remove(connection);
+        self.to_hub.push_back(HubInput::Closed { connection, code: None, spent });
+    }
+
+    fn message(&mut self, connection: ConnectionId, input: ConnectionInput) {
+        self.connections.handle(self.now, connection, input);
+    }
+
+    fn applied(&mut self, connection: ConnectionId, seq: u64) {
+        self.message(connection, ConnectionInput::Applied(seq));
+        self.put(connection, applied_frame(seq));
+    }
+
     fn carry_hub(&mut self, output: HubOutput) {
         match output {
             HubOutput::Send { connection, frame } => self.put(connection, frame),
@@ -288,8 +332,10 @@ impl Driver {
             }
             HubOutput::OpenZone(spec) => self.open_zone(*spec),
             HubOutput::Commit(batch) => self.commit(&batch),
-            HubOutput::Close { connection, .. } => {
-                self.to_hub.push_back(HubInput::Closed { connection, code: None });
+            HubOutput::Close { connection, .. } => self.close(connection),
+            HubOutput::Applied { connection, seq } => self.applied(connection, seq),
+            HubOutput::ToConnection(connection, message) => {
+                self.message(connection, ConnectionInput::Message(message));
             }
             _ => {}
         }
@@ -298,6 +344,10 @@ impl Driver {
     fn carry_zone(&mut self, output: ZoneOutput) {
         match output {
             ZoneOutput::Send { link, frame, .. } => self.put(link.connection, frame),
+            ZoneOutput::Applied { link, seq, .. } => self.applied(link.connection, seq),
+            ZoneOutput::ToConnection { link, message, .. } => {
+                self.message(link.connection, ConnectionInput::Message(message));
+            }
             ZoneOutput::ToHub(said) => {
                 if let Some((id, owner, _)) = self.zone {
                     self.to_hub.push_back(HubInput::FromZone(id, owner, said));

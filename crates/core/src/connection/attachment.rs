@@ -1,85 +1,213 @@
-//! A connection that speaks for a session: which one, with which epoch, and what it waits for.
+//! What a connection keeps of the session that it speaks for: where numbered frames go, and those that are not
+//! applied yet. A frame is handed on as soon as it comes and kept until it is applied. When the session changes
+//! its place, whoever consumes the frames from then on says so, and all that are kept go there in their order.
 
-use rejoin_wire::v1::{Up, Welcome};
+use std::collections::VecDeque;
 
-use crate::id::{Leg, SessionEpoch, SessionId, ZoneId};
-use crate::session::token::TokenNumber;
+use rejoin_wire::v1::{Position, Up};
+
+use super::message::Routed;
+use crate::id::{SessionEpoch, SessionId};
 use crate::time::Time;
 
-/// Where a resuming client says it is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) struct ResumePoint {
-    /// None: without streams.
-    pub position: Option<(Leg, u64)>,
-    pub oldest_unacked: u64,
+/// What becomes of a numbered frame that came.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Arrival {
+    /// It is kept, and to be handed on.
+    Next,
+    /// It is kept already.
+    Kept,
+    /// It is consumed. What its client may know to be applied is everything up to this number.
+    Applied(u64),
+    /// This number should have come.
+    Gap(u64),
+    /// More is not applied than a client may send.
+    BeyondWindow,
 }
 
-/// What is needed to give a connection its place, until it has it.
-#[derive(Clone)]
-pub(crate) struct PendingAttach {
-    pub point: ResumePoint,
-    pub welcome: Welcome,
-    /// A login found the session: it says nothing about its own numbers.
-    pub found: bool,
-}
-
-impl PendingAttach {
-    /// The lowest number that the client still holds; 0: it has none of this session.
-    pub(crate) fn oldest_unacked(&self) -> u64 {
-        if self.found { 0 } else { self.point.oldest_unacked }
-    }
-}
-
-/// Why numbered frames must wait; nothing: they need not.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub(crate) struct FrameGate {
-    /// The session's new place has not been told of it yet.
-    pub moving: bool,
-    /// Zones that still have frames of an earlier stay to give back. There are several when the session
-    /// has left one and the next refuses it: opened before both are done, frames would be in wrong order.
-    pub settling: Vec<(ZoneId, u32)>,
-}
-
-impl FrameGate {
-    pub(crate) fn is_open(&self) -> bool {
-        !self.moving && self.settling.is_empty()
-    }
-}
-
-/// What is kept of a connection that speaks for a session.
-pub(crate) struct Attachment {
+/// What is kept of a connection that speaks for a session. Instants are in service time.
+pub(super) struct Attachment {
     pub session: SessionId,
     pub epoch: SessionEpoch,
-    /// The Welcome is on its way: frames may come.
-    pub is_live: bool,
-    /// What its Welcome says, until the session's place has sent it.
-    pub pending: Option<Box<PendingAttach>>,
-    /// The token of its Welcome, until its first frame confirms it.
-    pub unconfirmed: Option<TokenNumber>,
+    /// Where frames go; none before the Welcome.
+    pub routed: Option<Routed>,
+    /// The number that comes next.
+    next: u64,
+    /// The highest number that the client was told is applied. What is routed may know more before that is
+    /// committed.
+    told: u64,
+    /// Frames that came and are not applied, and their sizes.
+    unapplied: VecDeque<(Up, usize)>,
+    unapplied_bytes: usize,
+    /// Its client has sent nothing since the Welcome.
+    pub is_unconfirmed: bool,
+    /// The last acknowledgement that went to a zone.
+    pub acked: Option<(u32, Position)>,
     /// A ping that has not been answered: its nonce and when it was sent.
     pub ping: Option<(u64, Time)>,
-    pub gate: FrameGate,
-    /// Frames that a zone gave back, then those that came meanwhile.
-    pub bounced: Vec<Up>,
-    pub waiting: Vec<Up>,
+    /// The nonce of the next ping.
+    pub nonce: u64,
+    pub ping_at: Time,
+    pub silence_at: Time,
+    /// When the client sent the last message.
+    pub active_at: Time,
 }
 
 impl Attachment {
-    pub(crate) fn new(
-        session: SessionId,
-        epoch: SessionEpoch,
-        unconfirmed: Option<TokenNumber>,
-    ) -> Self {
+    pub(super) fn new(session: SessionId, epoch: SessionEpoch, nonce: u64) -> Self {
         Self {
             session,
             epoch,
-            is_live: false,
-            pending: None,
-            unconfirmed,
+            routed: None,
+            next: 1,
+            told: 0,
+            unapplied: VecDeque::new(),
+            unapplied_bytes: 0,
+            is_unconfirmed: true,
+            acked: None,
             ping: None,
-            gate: FrameGate::default(),
-            bounced: Vec::new(),
-            waiting: Vec::new(),
+            nonce,
+            ping_at: Time::ZERO,
+            silence_at: Time::ZERO,
+            active_at: Time::ZERO,
         }
+    }
+
+    fn applied(&self) -> u64 {
+        self.routed.map_or(0, |routed| routed.applied)
+    }
+
+    /// A numbered frame of so many bytes came. It is kept if it is the next.
+    pub(super) fn receive(&mut self, up: &Up, bytes: usize, (frames, most): (u32, u32)) -> Arrival {
+        if up.seq <= self.applied() {
+            return Arrival::Applied(self.told);
+        }
+        if up.seq != self.next {
+            return if up.seq < self.next { Arrival::Kept } else { Arrival::Gap(self.next) };
+        }
+        // One frame larger than the window goes alone.
+        let has_bytes = self.unapplied.is_empty()
+            || self.unapplied_bytes.saturating_add(bytes) <= most as usize;
+        if self.unapplied.len() >= frames.max(1) as usize || !has_bytes {
+            return Arrival::BeyondWindow;
+        }
+        self.next += 1;
+        self.unapplied_bytes += bytes;
+        self.unapplied.push_back((up.clone(), bytes));
+        Arrival::Next
+    }
+
+    /// The client is about to be told that everything up to this number is applied.
+    pub(super) fn tell_applied(&mut self, seq: u64) {
+        self.told = self.told.max(seq);
+        self.apply(seq);
+    }
+
+    /// Everything up to this number is consumed.
+    pub(super) fn apply(&mut self, seq: u64) {
+        let Some(routed) = self.routed.as_mut().filter(|routed| seq > routed.applied) else {
+            return;
+        };
+        routed.applied = seq;
+        self.next = self.next.max(seq.saturating_add(1));
+        while let Some((_, bytes)) = self.unapplied.pop_front_if(|(up, _)| up.seq <= seq) {
+            self.unapplied_bytes -= bytes;
+        }
+    }
+
+    /// Takes the news of where frames go from here on; false if it is older than what is known.
+    pub(super) fn route(&mut self, routed: Routed) -> bool {
+        let Routed { stay, route, applied } = routed;
+        let known = self.routed.map(|known| (known.stay, known.route));
+        if known.is_some_and(|known| (stay, route) < known) {
+            return false;
+        }
+        let before = self.applied();
+        self.routed = Some(Routed { applied: before, ..routed });
+        match known {
+            Some(_) => self.apply(applied),
+            // The Welcome says so.
+            None => self.tell_applied(applied),
+        }
+        true
+    }
+
+    /// The frames that are not applied, in their order.
+    pub(super) fn unapplied(&self) -> impl Iterator<Item = &Up> {
+        self.unapplied.iter().map(|(up, _)| up)
+    }
+
+    /// The lowest number that the client may still hold.
+    pub(super) fn oldest_unacked(&self) -> u64 {
+        self.applied().saturating_add(1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    //! A frame is kept until it is applied, and the place that is named last gets what is left.
+    use super::super::message::Route;
+    use super::*;
+    use crate::id::{OwnerEpoch, ZoneId};
+
+    const WINDOW: (u32, u32) = (3, 100);
+
+    fn up(seq: u64) -> Up {
+        Up { seq, body: None }
+    }
+
+    fn attached(applied: u64) -> Attachment {
+        let mut attachment = Attachment::new(SessionId(1), SessionEpoch(1), 0);
+        assert!(attachment.route(Routed { stay: 1, route: Route::Session, applied }));
+        attachment
+    }
+
+    fn left(attachment: &Attachment) -> Vec<u64> {
+        attachment.unapplied().map(|up| up.seq).collect()
+    }
+
+    #[test]
+    fn a_number_is_taken_once_and_in_order() {
+        let mut attachment = attached(7);
+        assert_eq!(attachment.receive(&up(9), 1, WINDOW), Arrival::Gap(8));
+        assert_eq!(attachment.receive(&up(7), 1, WINDOW), Arrival::Applied(7));
+        assert_eq!(attachment.receive(&up(8), 1, WINDOW), Arrival::Next);
+        assert_eq!(attachment.receive(&up(8), 1, WINDOW), Arrival::Kept);
+        attachment.apply(8);
+        assert_eq!(attachment.receive(&up(8), 1, WINDOW), Arrival::Applied(7), "not committed");
+        attachment.tell_applied(8);
+        assert_eq!(attachment.receive(&up(8), 1, WINDOW), Arrival::Applied(8));
+        attachment.apply(3);
+        assert_eq!(attachment.oldest_unacked(), 9, "what is applied stays applied");
+    }
+
+    #[test]
+    fn the_window_counts_what_is_not_applied() {
+        let mut attachment = attached(0);
+        for seq in 1..=3 {
+            assert_eq!(attachment.receive(&up(seq), 1, WINDOW), Arrival::Next);
+        }
+        assert_eq!(attachment.receive(&up(4), 1, WINDOW), Arrival::BeyondWindow);
+        attachment.apply(2);
+        assert_eq!(attachment.receive(&up(4), 99, WINDOW), Arrival::Next);
+        assert_eq!(attachment.receive(&up(5), 1, WINDOW), Arrival::BeyondWindow, "by its bytes");
+        attachment.apply(4);
+        assert_eq!(attachment.receive(&up(5), 1_000, WINDOW), Arrival::Next, "it goes alone");
+    }
+
+    #[test]
+    fn an_older_place_is_not_taken_and_a_newer_one_gets_what_is_left() {
+        let mut attachment = attached(0);
+        for seq in 1..=3 {
+            attachment.receive(&up(seq), 1, WINDOW);
+        }
+        let zone = |owner| Route::Zone(OwnerEpoch(owner), ZoneId(5));
+        assert!(attachment.route(Routed { stay: 2, route: Route::Nowhere, applied: 1 }));
+        assert!(attachment.route(Routed { stay: 2, route: zone(1), applied: 1 }));
+        assert_eq!(left(&attachment), [2, 3]);
+        assert!(!attachment.route(Routed { stay: 1, route: Route::Session, applied: 0 }));
+        assert!(attachment.route(Routed { stay: 2, route: zone(2), applied: 2 }));
+        assert!(!attachment.route(Routed { stay: 2, route: zone(1), applied: 1 }));
+        assert_eq!(left(&attachment), [3]);
     }
 }

@@ -12,6 +12,7 @@ use crate::time::Time;
 /// message would cost more than the message.
 const PORTION_MESSAGES: u32 = 32;
 const PORTION_BYTES: u32 = 16 << 10;
+pub(crate) const PORTION: (u32, u32) = (PORTION_MESSAGES, PORTION_BYTES);
 
 /// What every connection may send.
 #[derive(Clone, Copy, Debug)]
@@ -169,10 +170,9 @@ impl SendBudget {
         self.bytes = self.bytes.max(spent.bytes);
     }
 
-    /// Adds what was sent here to what the session's player has spent.
-    pub(crate) fn hand_on(&self, spent: &mut Spent) {
-        spent.messages = spent.messages.max(self.messages);
-        spent.bytes = spent.bytes.max(self.bytes);
+    /// What the session's player has spent, here and before.
+    pub(crate) fn spent(&self) -> Spent {
+        Spent { messages: self.messages, bytes: self.bytes, ..Spent::default() }
     }
 }
 

@@ -97,6 +97,17 @@ pub enum Stage {
 impl Stage {
     /// All stages.
     pub const ALL: [Self; 4] = [Self::AwaitingHello, Self::Deciding, Self::Live, Self::Closing];
+
+    /// When that is, for people.
+    #[must_use]
+    pub const fn text(self) -> &'static str {
+        match self {
+            Self::AwaitingHello => "before the hello",
+            Self::Deciding => "before the Welcome",
+            Self::Live => "after the Welcome",
+            Self::Closing => "after the last word",
+        }
+    }
 }
 
 /// Says what becomes of a frame of this kind in this stage.

@@ -2,6 +2,8 @@
 //! over at once, even while the old connection still looks alive; the new epoch and the next token
 //! are committed before the Welcome is shown, and the old connection is told after that, too.
 
+use std::time::Duration;
+
 use rejoin_wire::v1::{CloseCode, Hello, Resume, Rung, RungReason, Welcome, hello};
 
 use super::Hub;
@@ -10,7 +12,7 @@ use super::config::Duplicates;
 use super::ration::Spent;
 use super::{HubOutput, Warning};
 use crate::connection::{
-    Attachment, Connection, ConnectionPhase, LoginClaim, PendingAttach, ResumePoint,
+    Attached, Connection, ConnectionPhase, LoginClaim, PendingAttach, ResumePoint, ToConnection,
 };
 use crate::event::{EndCause, Event, Offence, Step};
 use crate::exchange::{Attach, Hold, Link, ResumeFrom, ToZone};
@@ -22,7 +24,7 @@ use crate::scope::{History, ScopeId};
 use crate::secret::Secret;
 use crate::session::token::{Presented, Tokens};
 use crate::session::{
-    Absence, Downstream, Flags, Identity, Latency, Place, Presence, Serializer, Session, Window,
+    Absence, Downstream, Flags, Identity, Latency, Place, Presence, Serializer, Session,
 };
 use crate::stream::Inbound;
 use crate::time::{Time, millis_u32};
@@ -63,7 +65,7 @@ impl Hub {
         match claim.hello.purpose.clone() {
             Some(hello::Purpose::Resume(resume)) => self.decide_resume(now, id, claim, &resume),
             Some(hello::Purpose::Login(login)) => self.decide_login(now, id, claim, login.fresh),
-            None => self.violation(now, id, CloseCode::Malformed, "a hello without a purpose"),
+            None => self.violation(now, id, "a hello without a purpose"),
         }
     }
 
@@ -273,15 +275,12 @@ impl Hub {
             disconnect_callback: None,
             ending: None,
             began: self.wall(now),
-            active_at: self.alarms.clock().hold(),
             absence: Absence::default(),
             confirmed_at: Time::ZERO,
-            received: 0,
-            sent: 0,
             timeline: Timeline::default(),
             calls: None,
             gate: Gate::new(ScopeId::Session(id)),
-            window: Window::default(),
+            owes_resend: false,
             lost_known: 0,
             lost_told: None,
             zone_awaits: false,
@@ -357,12 +356,19 @@ impl Hub {
         }
         let link = Link { connection: id, epoch };
         if let Some(connection) = self.connections.get_mut(&id) {
-            let attached = Attachment::new(session_id, epoch, number);
+            let (session, unconfirmed) = (session_id, number);
+            let (is_live, pending, left) = (false, None, None);
+            let attached = Attached { session, epoch, is_live, pending, unconfirmed, left };
             connection.phase = ConnectionPhase::Attached(Box::new(attached));
-            connection.budget.inherit(spent);
         }
         self.touch(session_id);
-        self.start_beating(now, id);
+        // A random point of the first interval, so that pings of many connections do not come together.
+        let interval = crate::time::micros(self.config.heartbeat).max(1);
+        let first_ping = Duration::from_micros(self.chance.below(interval));
+        let nonce = u64::from_le_bytes(self.chance.bytes());
+        let session = session_id;
+        let attached = ToConnection::Attached { session, epoch, spent, first_ping, nonce };
+        self.push(HubOutput::ToConnection(id, attached));
         let event = Event::SessionLinked { session: session_id, connection: id };
         self.after(session_id, After::Output(HubOutput::Event(event)));
         (link, self.draft_welcome(session_id, claim, token, hold_ms, found))
@@ -494,7 +500,7 @@ impl Hub {
             backlog,
             oldest_unacked,
             lost_known: session.lost_known,
-            welcome: Box::new(welcome),
+            welcome: Some(Box::new(welcome)),
         };
         self.tell_zone(zone, ToZone::Attach(Box::new(attach)));
     }
@@ -513,7 +519,7 @@ impl Hub {
         if let Some(attached) = known.and_then(Connection::attached_mut) {
             attached.pending = None;
         }
-        self.start_idleness(link.connection, id);
+        self.start_idleness(now, link.connection);
         self.returned(now, id, reason, replayed);
     }
 

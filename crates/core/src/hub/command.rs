@@ -154,8 +154,6 @@ pub struct SessionView {
     pub avatar: Option<ObjectId>,
     /// Game data.
     pub data: Bytes,
-    /// Frames received and sent by the hub.
-    pub frames: (u32, u32),
 }
 
 impl Hub {
@@ -176,7 +174,6 @@ impl Hub {
             permissions: session.permissions,
             avatar: session.avatar,
             data: session.data.clone(),
-            frames: (session.received, session.sent),
         })
     }
 

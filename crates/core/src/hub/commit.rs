@@ -5,9 +5,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use rejoin_wire::SharedFrame;
-use rejoin_wire::v1::{Applied, CloseCode, server_frame};
+use rejoin_wire::v1::CloseCode;
 
-use super::lobby::shared;
 use super::player_gate::PlayerCommits;
 use super::{Hub, HubOutput};
 use crate::exchange::{Link, ToZone};
@@ -34,8 +33,8 @@ pub(crate) enum After {
     Output(HubOutput),
     /// Say this, if the link still is the session's.
     Frame(Outgoing),
-    /// Acknowledge the client's stream up to this number, and with it frames of so many bytes.
-    Applied { link: Link, seq: u64, bytes: usize },
+    /// Acknowledge the client's stream up to this number.
+    Applied { link: Link, seq: u64 },
     /// Say the last word.
     Close(ConnectionId, CloseCode, String),
     /// Refuse a hello.
@@ -200,7 +199,7 @@ impl Hub {
 
     pub(crate) fn committed(&mut self, now: Time, scope: ScopeId, revision: Revision) {
         match scope {
-            ScopeId::Session(session) => self.session_committed(now, session, revision),
+            ScopeId::Session(session) => self.session_committed(session, revision),
             ScopeId::Player(player) => self.player_committed(player, revision),
             ScopeId::Account(account) => self.account_committed(now, account, revision),
             ScopeId::Hub => self.hub_row_committed(now, revision),
@@ -209,7 +208,7 @@ impl Hub {
         }
     }
 
-    fn session_committed(&mut self, now: Time, id: SessionId, revision: Revision) {
+    fn session_committed(&mut self, id: SessionId, revision: Revision) {
         self.commits.in_flight.remove(&id);
         let window = self.config.window_frames;
         let was_full = self.sessions.get(&id).is_some_and(|known| takes_no_frames(known, window));
@@ -217,7 +216,7 @@ impl Hub {
         gate.committed(revision);
         self.commits.stirred.insert(id);
         if was_full {
-            self.open_gate(now, id);
+            self.ask_for_frames(id);
         }
     }
 
@@ -235,12 +234,10 @@ impl Hub {
                     self.send_shared(link.connection, frame);
                 }
             }
-            After::Applied { link, seq, bytes } => {
-                if let Some(known) = self.sessions.get_mut(&session) {
-                    known.window.acknowledge(seq, bytes);
+            After::Applied { link, seq } => {
+                if self.link_of(session) == Some(link) {
+                    self.push(HubOutput::Applied { connection: link.connection, seq });
                 }
-                let applied = server_frame::Frame::Applied(Applied { seq });
-                self.send_on(session, link, shared(applied));
             }
             After::Close(connection, code, text) => self.close(connection, code, &text, 0),
             After::Refuse(connection, code, text) => self.refuse(connection, code, text),
@@ -254,12 +251,13 @@ impl Hub {
                     attached.is_live = true;
                     attached.pending = None;
                 }
-                self.start_idleness(link.connection, session);
+                self.start_idleness(now, link.connection);
+                self.route(session);
                 for frame in frames {
                     self.send_shared(link.connection, frame);
                 }
             }
-            After::Admit(stay) => self.ask_zone(now, session, stay),
+            After::Admit(stay) => self.ask_zone(session, stay),
             After::Zone(zone, message) => self.tell_zone(zone, message),
             After::Heard(ticket) => self.heard(ticket, true),
             After::Seats => self.ask_seats(now, session),
@@ -269,13 +267,6 @@ impl Hub {
                 self.ending_of.remove(&(player, session));
                 self.ending_of.remove(&(credential, session));
             }
-        }
-    }
-
-    /// Says something on a link, if it still is the session's.
-    fn send_on(&mut self, session: SessionId, link: Link, frame: SharedFrame) {
-        if self.link_of(session) == Some(link) {
-            self.send_shared(link.connection, frame);
         }
     }
 }

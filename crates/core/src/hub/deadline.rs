@@ -1,15 +1,15 @@
-//! Time at the hub: handshakes, heartbeats, holds, idleness and lifetimes. Deadlines are kept in service
+//! Time at the hub: handshakes, holds, idleness and lifetimes. Deadlines are kept in service
 //! time, those of holds and of idleness in hold time, see `clock.rs`. At equal instants input comes before
 //! expiry, because the driver feeds waiting input before it wakes the hub.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use rejoin_wire::v1::{CloseCode, Notice, NoticeCode, Ping, server_frame};
+use rejoin_wire::v1::{CloseCode, Notice, NoticeCode, server_frame};
 
-use super::Hub;
+use super::{Hub, HubOutput};
 use crate::clock::ServiceClock;
-use crate::connection::{AskId, Connection, Due, Stage};
+use crate::connection::{AskId, Connection, Due, Idleness, Speaker, Stage, ToConnection};
 use crate::event::{EndCause, Event};
 use crate::exchange::Hold;
 use crate::id::{ConnectionId, Leg, SessionEpoch, SessionId, ZoneId};
@@ -26,10 +26,6 @@ pub(crate) enum Alarm {
     Handshake(ConnectionId),
     /// The answer to a question of its handshake.
     Admission(ConnectionId, AskId),
-    Beat(ConnectionId),
-    Silence(ConnectionId),
-    /// It was over its budget so long ago.
-    Above(ConnectionId),
     /// The hold that began when this epoch was lost.
     Hold(SessionId, SessionEpoch),
     Idle(ConnectionId),
@@ -95,13 +91,7 @@ impl Alarms {
 
     /// Forgets the deadlines of a connection.
     pub(crate) fn forget(&mut self, id: ConnectionId, due: &Due) {
-        let alarms = [
-            (due.handshake, Alarm::Handshake(id)),
-            (due.beat, Alarm::Beat(id)),
-            (due.silence, Alarm::Silence(id)),
-            (due.above, Alarm::Above(id)),
-            (due.progress, Alarm::Progress(id)),
-        ];
+        let alarms = [(due.handshake, Alarm::Handshake(id)), (due.progress, Alarm::Progress(id))];
         for (at, alarm) in alarms {
             self.due.remove(&(at, alarm));
         }
@@ -166,11 +156,8 @@ impl Hub {
             match alarm {
                 Alarm::Handshake(connection) => self.handshake_due(now, connection),
                 Alarm::Admission(connection, ask) => self.admission_due(connection, ask),
-                Alarm::Beat(connection) => self.beat(now, connection),
-                Alarm::Silence(connection) => self.silence_due(now, connection),
-                Alarm::Above(connection) => self.above_due(now, connection),
                 Alarm::Hold(session, epoch) => self.hold_due(now, session, epoch),
-                Alarm::Idle(connection) => self.idle_due(now, connection),
+                Alarm::Idle(connection) => self.idle_due(connection),
                 Alarm::Progress(connection) => self.progress_due(now, connection),
                 Alarm::Lifetime(session) => self.lifetime_due(now, session),
                 Alarm::Call(session) => self.calls_due(now, session),
@@ -231,53 +218,6 @@ impl Hub {
         if self.connections.get(&connection).is_some_and(waiting) {
             hit(Mark::HandshakeTimeout);
             self.drop_connection(now, connection, CloseCode::HandshakeTimeout, "no hello in time");
-        }
-    }
-
-    /// Starts the deadlines of a connection that speaks for a session, the heartbeat at a random
-    /// point of its first interval. Idleness begins with the Welcome.
-    pub(crate) fn start_beating(&mut self, now: Time, connection: ConnectionId) {
-        let interval = crate::time::micros(self.config.heartbeat);
-        let first = Duration::from_micros(self.chance.below(interval.max(1)));
-        let beat = self.alarms.set(now, first, Alarm::Beat(connection));
-        let silence = self.alarms.set(now, self.config.silence, Alarm::Silence(connection));
-        if let Some(known) = self.connections.get_mut(&connection) {
-            known.due.beat = beat;
-            known.due.silence = silence;
-        }
-    }
-
-    fn beat(&mut self, now: Time, connection: ConnectionId) {
-        let nonce = u64::from_le_bytes(self.chance.bytes());
-        let Some(known) = self.connections.get_mut(&connection) else { return };
-        let is_welcomed = known.is_welcomed();
-        let Some(attached) = known.attached_mut() else { return };
-        // Nothing comes before the Welcome, which a zone may still have to say.
-        if is_welcomed {
-            attached.ping = Some((nonce, now));
-            self.send(connection, server_frame::Frame::Ping(Ping { nonce }));
-        }
-        let beat = self.alarms.set(now, self.config.heartbeat, Alarm::Beat(connection));
-        if let Some(known) = self.connections.get_mut(&connection) {
-            known.due.beat = beat;
-        }
-    }
-
-    fn silence_due(&mut self, now: Time, connection: ConnectionId) {
-        let Some(known) = self.connections.get(&connection) else { return };
-        if known.is_over() {
-            return;
-        }
-        let quiet = now.since(known.heard_at);
-        if quiet >= self.config.silence {
-            hit(Mark::HeartbeatLost);
-            self.drop_connection(now, connection, CloseCode::HeartbeatLost, "nothing heard");
-        } else {
-            let rest = self.config.silence - quiet;
-            let silence = self.alarms.set(now, rest, Alarm::Silence(connection));
-            if let Some(known) = self.connections.get_mut(&connection) {
-                known.due.silence = silence;
-            }
         }
     }
 
@@ -377,7 +317,7 @@ impl Hub {
 
     pub(crate) fn hold_ended(&mut self, now: Time, id: SessionId) {
         hit(Mark::HoldEnded);
-        let event = super::HubOutput::Event(Event::HoldEnded { session: id });
+        let event = HubOutput::Event(Event::HoldEnded { session: id });
         self.after(id, super::commit::After::Output(event));
         let is_wrong = is_armed(Bug::WrongCause);
         self.end(now, id, if is_wrong { EndCause::Left } else { EndCause::HoldEnded });
@@ -450,18 +390,14 @@ impl Hub {
         self.drop_connection(now, id, CloseCode::TooSlow, text);
     }
 
-    /// Starts the deadline of idleness of a connection whose Welcome leaves. Before that a client may send
-    /// nothing, however long the server takes.
-    pub(crate) fn start_idleness(&mut self, connection: ConnectionId, id: SessionId) {
-        self.note_activity(id);
-        self.idle_in(connection, self.config.idle);
-    }
-
-    /// Counts a session's idleness from now on: a game message of it was read.
-    pub(crate) fn note_activity(&mut self, id: SessionId) {
-        if let Some(session) = self.sessions.get_mut(&id) {
-            session.active_at = self.alarms.clock().hold();
+    /// Counts the idleness of a connection whose Welcome leaves. Before that a client may send nothing, however
+    /// long the server takes.
+    pub(crate) fn start_idleness(&mut self, now: Time, connection: ConnectionId) {
+        let asked_at = (now, self.alarms.clock().hold());
+        if let Some(known) = self.connections.get_mut(&connection) {
+            known.idleness = Idleness { asked_at, stood_still: Duration::ZERO };
         }
+        self.idle_in(connection, self.config.idle);
     }
 
     /// Looks again when the session of this connection may have been idle for too long. Whoever is
@@ -477,17 +413,28 @@ impl Hub {
         }
     }
 
-    fn idle_due(&mut self, now: Time, connection: ConnectionId) {
-        let known = self.connections.get(&connection).and_then(Connection::session);
-        let Some((id, _)) = known else { return };
-        let Some(session) = self.sessions.get(&id) else { return };
-        if session.connection() != Some(connection) {
-            return;
+    /// Its connection knows when the client last sent a message.
+    fn idle_due(&mut self, connection: ConnectionId) {
+        if self.speaker(connection).is_some() {
+            self.push(HubOutput::ToConnection(connection, ToConnection::NameActivity));
         }
-        let quiet = self.alarms.clock().hold().since(session.active_at);
+    }
+
+    /// The last message of a client came so long ago, in service time. What of that the store was full does not
+    /// count.
+    pub(crate) fn active(&mut self, now: Time, connection: ConnectionId, ago: Duration) {
+        let Some(Speaker { session, .. }) = self.speaker(connection) else { return };
+        let hold = self.alarms.clock().hold();
+        let Some(known) = self.connections.get_mut(&connection) else { return };
+        let Idleness { asked_at: (service_then, hold_then), stood_still } = known.idleness;
+        let (passed, held) = (now.since(service_then), hold.since(hold_then));
+        let since = passed.saturating_sub(held).min(ago);
+        let stood_still = if ago >= passed { stood_still + since } else { since };
+        let quiet = ago.saturating_sub(stood_still);
+        known.idleness = Idleness { asked_at: (now, hold), stood_still };
         if quiet >= self.config.idle {
             hit(Mark::Idle);
-            self.end(now, id, EndCause::Idle);
+            self.end(now, session, EndCause::Idle);
         } else {
             self.idle_in(connection, self.config.idle - quiet);
         }
@@ -521,7 +468,7 @@ impl Hub {
         // It was wrong before, or is now. Kept ahead of the real time, it would end every ban at once; set back,
         // a ban lasts too long at worst.
         self.wall = (now, wall);
-        self.push(super::HubOutput::Warn(super::Warning::ClockWentBack { by: behind }));
+        self.push(HubOutput::Warn(super::Warning::ClockWentBack { by: behind }));
         self.sweep_guests(now);
     }
 

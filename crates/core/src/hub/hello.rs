@@ -53,7 +53,7 @@ impl Hub {
         match hello.purpose.clone() {
             Some(hello::Purpose::Login(login)) => self.login(now, id, nonce, hello, login),
             Some(hello::Purpose::Resume(resume)) => self.resume(now, id, nonce, hello, resume),
-            None => self.violation(now, id, CloseCode::Malformed, "a hello without a purpose"),
+            None => self.violation(now, id, "a hello without a purpose"),
         }
     }
 
@@ -108,7 +108,7 @@ impl Hub {
                 hit(Mark::IdentityOff);
                 self.refuse(id, CloseCode::IdentityOff, "this kind of identity is not taken here");
             }
-            None => self.violation(now, id, CloseCode::Malformed, "a login without identity"),
+            None => self.violation(now, id, "a login without identity"),
         }
     }
 
@@ -123,7 +123,7 @@ impl Hub {
         if resume.oldest_unacked > OLDEST_UNACKED_MAX {
             let oldest = resume.oldest_unacked;
             let text = format!("oldest_unacked is {oldest}, at most {OLDEST_UNACKED_MAX} may be");
-            return self.violation(now, id, CloseCode::Malformed, &text);
+            return self.violation(now, id, &text);
         }
         let is_known = self.presented(&resume) != Presented::Unknown;
         let session = self.sessions.get(&SessionId(resume.session)).filter(|_| is_known);

@@ -3,22 +3,21 @@
 //! the business of `stream/`.
 
 use bytes::Bytes;
-use prost::Message as _;
 use rejoin_wire::SharedFrame;
 use rejoin_wire::v1::{
-    CloseCode, Down, Join, RefusalCode, Refused, Resync, Rung, RungReason, ServerFrame, Up, down,
+    Down, Join, RefusalCode, Refused, Resync, Rung, RungReason, ServerFrame, Up, down,
     server_frame, up,
 };
 
-use super::Hub;
 use super::attach::resume_from;
 use super::commit::After;
-use crate::connection::{PendingAttach, Speaker};
+use super::{Hub, HubOutput};
+use crate::connection::{PendingAttach, Speaker, ToConnection};
 use crate::event::EndCause;
 use crate::exchange::{Link, ZoneName};
 use crate::id::{CallId, Leg, SessionId, ZoneId};
 use crate::mark::{Mark, hit};
-use crate::session::{Outgoing, Place, Window};
+use crate::session::{Outgoing, Place};
 use crate::stream::Arrival;
 use crate::text::clip;
 use crate::time::Time;
@@ -30,22 +29,19 @@ impl Hub {
     pub(crate) fn consume(&mut self, now: Time, speaker: Speaker, up: Up) {
         let Speaker { connection, session: id, .. } = speaker;
         let Some(session) = self.sessions.get_mut(&id) else { return };
-        let bytes = up.encoded_len();
-        let window = (self.config.window_frames, self.config.window_bytes);
-        let is_next = up.seq > session.inbound.applied();
-        if is_next && !session.window.has_room(up.seq, bytes, window) {
-            let text = "more than the window";
-            return self.violation(now, connection, CloseCode::Flooded, text);
-        }
         match session.inbound.receive(up.seq) {
             Arrival::Next { .. } => {}
-            Arrival::Duplicate => return self.tell_applied(id, 0),
-            Arrival::Ahead => {
-                let text = "a number is missing";
-                return self.drop_connection(now, connection, CloseCode::NumberGap, text);
+            // Its connection handed it on again, and it had come.
+            Arrival::Duplicate => return hit(Mark::StaleIgnored),
+            Arrival::Ahead { is_first } => {
+                // One before it was not taken.
+                if is_first {
+                    let resend = ToConnection::Resend(session.inbound.applied());
+                    self.push(HubOutput::ToConnection(connection, resend));
+                }
+                return;
             }
         }
-        session.window.consume(bytes);
         self.touch(id);
         let refusal = match up.body {
             Some(up::Body::Join(join)) => self.join(id, up.seq, join),
@@ -66,7 +62,7 @@ impl Hub {
         if let Some(code) = refusal {
             self.refuse_up(id, up.seq, code, String::new(), None);
         }
-        self.tell_applied(id, bytes);
+        self.tell_applied(id);
     }
 
     fn join(&mut self, id: SessionId, to: u64, join: Join) -> Option<RefusalCode> {
@@ -170,15 +166,12 @@ impl Hub {
         }
     }
 
-    /// Acknowledges what is consumed so far, `bytes` of it just now. A number that comes again while its
-    /// acknowledgement waits adds nothing: it could be repeated without end.
-    fn tell_applied(&mut self, id: SessionId, bytes: usize) {
+    /// Acknowledges what is consumed so far.
+    pub(crate) fn tell_applied(&mut self, id: SessionId) {
         let Some(link) = self.link_of(id) else { return };
-        let Some(session) = self.sessions.get_mut(&id) else { return };
+        let Some(session) = self.sessions.get(&id) else { return };
         let seq = session.inbound.applied();
-        if session.window.queue(seq) {
-            self.after(id, After::Applied { link, seq, bytes });
-        }
+        self.after(id, After::Applied { link, seq });
     }
 
     /// Welcomes a connection to a session that is in no zone.
@@ -197,7 +190,6 @@ impl Hub {
         let Some(session) = self.sessions.get_mut(&id) else { return };
         let (from, backlog, leg) = resume_from(session, &pending);
         let continued = session.inbound.continue_at(pending.oldest_unacked(), session.lost_known);
-        session.window = Window::after(session.inbound.applied());
         let is_zone_lost = std::mem::take(&mut session.zone_lost);
         let mut welcome = pending.welcome;
         welcome.lost_upstream = continued.lost;
@@ -280,6 +272,7 @@ impl Hub {
         let leg = session.leg;
         self.set_place(id, Place::Nowhere);
         self.touch(id);
+        self.route(id);
         leg
     }
 

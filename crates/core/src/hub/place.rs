@@ -8,14 +8,14 @@ use rejoin_wire::v1::{CloseCode, PartCause, RefusalCode};
 use super::commit::After;
 use super::{Hub, HubOutput};
 use crate::call::Calls;
-use crate::connection::{Connection, ConnectionPhase, FrameGate};
+use crate::connection::{Connection, ConnectionPhase};
 use crate::event::{EndCause, Event};
-use crate::exchange::{Admit, Departed, ToZone, ZoneName};
+use crate::exchange::{Admit, Departed, InPlace, ToZone, ZoneName};
 use crate::id::{ConnectionId, GameId, Leg, SeatId, SessionEpoch, SessionId, ZoneId};
 use crate::mark::{Mark, hit};
 use crate::planted::{Bug, is_armed};
 use crate::seat::Seating;
-use crate::session::{Joining, Outgoing, Place, Presence, Window};
+use crate::session::{Joining, Outgoing, Place, Presence};
 use crate::time::Time;
 use crate::timeline::What;
 use crate::zone::Delivery;
@@ -45,7 +45,7 @@ impl Hub {
         session.seats.extend(seat.map(|(game, seat)| Seating::shown(game, seat, stay)));
         self.set_place(id, Place::Joining(Box::new(joining)));
         self.touch(id);
-        self.set_gate(id, |gate| gate.moving = true);
+        self.route(id);
         self.send_rest(id, rest);
         self.after(id, if seat.is_some() { After::Seats } else { After::Admit(stay) });
     }
@@ -64,7 +64,7 @@ impl Hub {
     }
 
     /// Asks the zone, if it is open; otherwise its opening asks again.
-    pub(crate) fn ask_zone(&mut self, now: Time, id: SessionId, stay: u32) {
+    pub(crate) fn ask_zone(&mut self, id: SessionId, stay: u32) {
         // A later stay is not committed yet when this one is.
         let Some(session) = self.sessions.get(&id).filter(|s| s.leg.stay == stay) else { return };
         let Place::Joining(joining) = &session.place else { return };
@@ -101,8 +101,6 @@ impl Hub {
             joining.asked = Some(owner);
         }
         self.tell_zone(zone, ToZone::Admit(Box::new(admit)));
-        self.set_gate(id, |gate| gate.moving = false);
-        self.open_gate(now, id);
         self.reattach(id);
     }
 
@@ -127,9 +125,10 @@ impl Hub {
     /// A zone that is open again has a session that was on its way: the zone had admitted it.
     pub(crate) fn found_inside(&mut self, now: Time, id: SessionId, stay: u32) {
         self.admitted(now, id, stay);
-        self.set_gate(id, |gate| gate.moving = false);
-        self.open_gate(now, id);
         self.reattach(id);
+        // Nothing of this stay has left: its frames leave with the message that the session is a member.
+        let applied = self.sessions.get(&id).map_or(0, |session| session.inbound.applied());
+        self.attach_again(id, stay, InPlace::default(), applied.saturating_add(1));
     }
 
     pub(crate) fn join_refused(
@@ -152,11 +151,6 @@ impl Hub {
             return self.finish_end(id, Vec::new());
         }
         self.let_seats_go(id);
-        // First, so that the zone is not ended before it has given back what it holds of the client.
-        self.set_gate(id, |gate| {
-            gate.moving = false;
-            gate.settling.push((zone, stay));
-        });
         let leg = self.enter_lobby(id);
         self.refuse_up(id, to, code, text, Some(leg));
         self.after(id, After::Zone(zone, ToZone::Forget { session: id, stay }));
@@ -177,7 +171,6 @@ impl Hub {
             return self.after(id, After::Zone(zone, forget));
         };
         session.inbound.take_back(departed.applied);
-        session.window = Window::after(departed.applied);
         session.data = departed.data;
         session.avatar = None;
         session.timeline.record(at, What::Parted, departed.cause as u32);
@@ -195,7 +188,13 @@ impl Hub {
             return self.finish_end(id, vec![After::Zone(zone, forget)]);
         }
         // A connection that its zone parted before the Welcome still waits for its place.
-        let link = link.filter(|link| link.epoch == departed.epoch);
+        let link = link.filter(|link| !departed.has_link || link.epoch == departed.epoch);
+        // An incarnation that runs again parts a member before it has its connection again. What the client has
+        // is known only of a zone that let out nothing that was not kept, and of the first turn of its leg.
+        let is_gated = self.zones.view(zone).is_some_and(|zone| zone.is_gated);
+        let is_known = departed.has_link || (is_gated && departed.tail.leg.turn == 0);
+        let has_link = departed.has_link;
+        let Some(session) = self.sessions.get_mut(&id) else { return };
         let rest = session.downstream.take_tail(departed.tail, departed.sent, link, limits);
         let is_broken = rest.is_none();
         self.touch(id);
@@ -205,13 +204,17 @@ impl Hub {
             Some((name, payload)) => self.transfer(id, name, payload),
             None => drop(self.enter_lobby(id)),
         }
-        if let Some(link) = link {
-            self.set_gate(id, |gate| gate.settling.push((zone, stay)));
-            if is_broken {
+        match link {
+            Some(link) if !is_known => {
+                let text = "the zone was left behind";
+                self.drop_connection(now, link.connection, CloseCode::ZoneFault, text);
+            }
+            Some(link) if is_broken => {
                 self.drop_connection(now, link.connection, CloseCode::TooSlow, "overrun");
             }
-        } else {
-            self.reattach(id);
+            Some(_) if !has_link => self.tell_applied(id),
+            Some(_) => {}
+            None => self.reattach(id),
         }
         self.flush_words(id);
         self.hold_outside(now, id);
@@ -243,12 +246,6 @@ impl Hub {
         {
             self.after(id, After::Attach(link.epoch));
         }
-    }
-
-    pub(crate) fn forgotten(&mut self, now: Time, zone: ZoneId, id: SessionId, stay: u32) {
-        self.set_gate(id, |gate| gate.settling.retain(|settling| *settling != (zone, stay)));
-        self.open_gate(now, id);
-        self.end_if_unused(zone);
     }
 
     /// The zone knows nothing of a member.
@@ -405,33 +402,6 @@ impl Hub {
     pub(crate) fn set_place(&mut self, id: SessionId, place: Place) {
         if let Some(left) = self.sessions.set_place(id, place) {
             self.end_if_unused(left);
-        }
-    }
-
-    pub(crate) fn set_gate(&mut self, id: SessionId, change: impl FnOnce(&mut FrameGate)) {
-        if let Some(link) = self.link_of(id) {
-            self.change_gate(link.connection, change);
-        }
-    }
-
-    /// Changes the gate of a connection. No other function does: the index of connections by zone
-    /// depends on it.
-    pub(crate) fn change_gate(&mut self, id: ConnectionId, change: impl FnOnce(&mut FrameGate)) {
-        let known = self.connections.get_mut(&id);
-        let Some(attached) = known.and_then(Connection::attached_mut) else { return };
-        let before = attached.gate.settling.clone();
-        change(&mut attached.gate);
-        let after = attached.gate.settling.clone();
-        if before != after {
-            self.forget_settling(id, &before);
-            self.settling.extend(after.into_iter().map(|(zone, _)| (zone, id)));
-        }
-    }
-
-    /// A connection that waited for frames from a zone is gone, or waits no more.
-    pub(crate) fn forget_settling(&mut self, id: ConnectionId, settling: &[(ZoneId, u32)]) {
-        for (zone, _) in settling {
-            self.settling.remove(&(*zone, id));
         }
     }
 }

@@ -7,10 +7,9 @@ use std::time::Duration;
 
 use rejoin_wire::v1::{CloseCode, Hello, Resume, hello};
 
-use super::deadline::Alarm;
 use super::{Hub, HubOutput};
 use crate::budget::{Budget, Quota, Rate};
-use crate::connection::{Connection, Pressure, SendLimits};
+use crate::connection::ToConnection;
 use crate::event::{Event, Offence, Step};
 use crate::guard::{Addresses, Rest};
 use crate::id::{ConnectionId, SessionId};
@@ -72,6 +71,14 @@ pub struct Spent {
     pub(crate) messages: Budget,
     pub(crate) bytes: Budget,
     pub(crate) resumes: Budget,
+}
+
+impl Spent {
+    /// Adds what was spent on one connection, which knew of all that was spent before.
+    pub(crate) fn take_in(&mut self, spent: Self) {
+        self.messages = self.messages.max(spent.messages);
+        self.bytes = self.bytes.max(spent.bytes);
+    }
 }
 
 /// The rations of everybody.
@@ -368,11 +375,17 @@ impl Hub {
         barred.min(most).checked_sub(absence.stood_still).filter(|more| !more.is_zero())
     }
 
-    /// Charges what a connection has sent to its address, once it is a portion.
-    pub(crate) fn charge_address(&mut self, id: ConnectionId) {
+    /// Charges what a connection has sent to its address, and says whether its sender must wait for that.
+    pub(crate) fn charge_address(
+        &mut self,
+        id: ConnectionId,
+        messages: u32,
+        bytes: u32,
+        spent: Spent,
+    ) {
         let now = self.real_time();
         let Some(connection) = self.connections.get_mut(&id) else { return };
-        let Some((messages, bytes)) = connection.budget.take_portion() else { return };
+        connection.spent = spent;
         let guard = &self.config.guard;
         let Some(origin) = connection.origin else { return };
         let mut wait = None;
@@ -382,9 +395,9 @@ impl Hub {
             wait = wait.max(conduct.messages.spend(now, messages, rate));
             wait = wait.max(conduct.bytes.spend(now, bytes, guard.address_bytes.times(times)));
         }
-        let is_first = connection.budget.address_waits(wait.is_some());
-        if let Some(wait) = wait {
-            self.throttle(id, (wait, wait), is_first);
+        let waited = std::mem::replace(&mut connection.address_waits, wait.is_some());
+        if waited || wait.is_some() {
+            self.push(HubOutput::ToConnection(id, ToConnection::AddressWaits(wait)));
         }
     }
 
@@ -396,67 +409,37 @@ impl Hub {
         self.send_away(id, Some(resume), CloseCode::Flooded, wait);
     }
 
-    /// What a session's player has spent. It stays with the session: another connection is no new
-    /// budget.
+    /// What a session's player has spent. It stays with the session: another connection is no new budget.
     pub(crate) fn spent_of(&self, session: SessionId) -> Spent {
         let Some(session) = self.sessions.get(&session) else { return Spent::default() };
         let mut spent = session.spent;
-        if let Some(live) = session.connection().and_then(|id| self.connections.get(&id)) {
-            live.budget.hand_on(&mut spent);
+        let live = session.connection().and_then(|id| self.connections.get(&id));
+        if let Some(live) = live.filter(|live| live.attached().is_some()) {
+            spent.take_in(live.spent);
+            // What it has sent since it last said so is less than a portion.
+            let (messages, bytes) = crate::connection::PORTION;
+            let (now, config) = (self.real_time(), &self.config);
+            spent.messages.spend(now, messages, config.messages);
+            spent.bytes.spend(now, bytes, config.bytes);
         }
         spent
     }
 
     /// A connection is gone; what it has spent is kept.
-    pub(crate) fn keep_spent(&mut self, session: SessionId, connection: &Connection) {
+    pub(crate) fn keep_spent(&mut self, session: SessionId, spent: Spent) {
         if let Some(session) = self.sessions.get_mut(&session) {
-            connection.budget.hand_on(&mut session.spent);
+            session.spent.take_in(spent);
         }
     }
 
     /// Whether a connection is read more slowly than it sends. What it acknowledges waits behind what it
     /// sends, so that it cannot be called slow.
     pub(crate) fn is_throttled(&self, id: ConnectionId) -> bool {
-        let (now, limits) = (self.real_time(), self.send_limits());
-        let known = self.connections.get(&id);
-        known.is_some_and(|known| !known.budget.over(now, limits).is_zero())
-    }
-
-    /// What every connection may send.
-    pub(crate) fn send_limits(&self) -> SendLimits {
-        let (messages, bytes) = (self.config.messages, self.config.bytes);
-        SendLimits { messages, bytes, sever_after: self.config.guard.sever_after }
-    }
-
-    /// A connection has been over its burst since the last look, or since it began to be.
-    pub(crate) fn above_due(&mut self, now: Time, id: ConnectionId) {
-        let (real, limits) = (self.real_time(), self.send_limits());
-        let Some(known) = self.connections.get_mut(&id) else { return };
-        if known.is_over() {
-            return;
-        }
-        match known.budget.look(real, limits) {
-            Pressure::Flood => self.sever_flooder(now, id),
-            Pressure::Ahead => {
-                known.due.above = self.alarms.set(now, limits.sever_after, Alarm::Above(id));
-            }
-            Pressure::Rest => {}
-        }
-    }
-
-    /// The guard closes a connection that floods.
-    pub(crate) fn sever_flooder(&mut self, now: Time, id: ConnectionId) {
-        hit(Mark::Severed);
-        let Some(known) = self.connections.get(&id) else { return };
-        let wait = known.budget.rest(self.real_time(), self.send_limits());
-        let wait = wait.max(self.config.retry_after);
-        let speaks_for = known.session();
-        self.tell_severed(id, CloseCode::Flooded);
-        let text = "far more than the budget; nothing that was acknowledged is lost";
-        self.close(id, CloseCode::Flooded, text, millis_u32(wait));
-        if let Some((session, epoch)) = speaks_for {
-            self.dropped(now, session, epoch, id, CloseCode::Flooded);
-        }
+        let (now, config) = (self.real_time(), &self.config);
+        self.connections.get(&id).is_some_and(|known| {
+            let messages = known.spent.messages.over(now, config.messages);
+            !messages.max(known.spent.bytes.over(now, config.bytes)).is_zero()
+        })
     }
 
     fn tell_step(&mut self, id: ConnectionId, session: Option<SessionId>, what: Offence) {

@@ -80,7 +80,6 @@ impl Hub {
             config,
             chance,
             connections: Default::default(),
-            settling: Default::default(),
             sessions: Default::default(),
             by_player: Default::default(),
             ending_of: Default::default(),

@@ -124,7 +124,7 @@ impl Hub {
         }
         if let Some(stay) = unanswered {
             hit(Mark::SeatUnanswered);
-            self.refuse_seat(now, id, stay, SeatRefusal::Unavailable);
+            self.refuse_seat(id, stay, SeatRefusal::Unavailable);
         }
         self.after(id, After::Seats);
     }
@@ -152,7 +152,7 @@ impl Hub {
                 // What the session was told before the zone speaks to it is on its way by then.
                 self.after(id, After::Admit(stay));
             }
-            (SeatStep::Claiming, Err(refusal)) => self.refuse_seat(now, id, stay, refusal),
+            (SeatStep::Claiming, Err(refusal)) => self.refuse_seat(id, stay, refusal),
             (_, Err(SeatRefusal::Unavailable)) => {
                 self.alarms.set(now, self.config.retry_after, Alarm::Seats(id));
             }
@@ -195,7 +195,7 @@ impl Hub {
     }
 
     /// The seat does not let in: only who showed it is told.
-    fn refuse_seat(&mut self, now: Time, id: SessionId, stay: u32, refusal: SeatRefusal) {
+    fn refuse_seat(&mut self, id: SessionId, stay: u32, refusal: SeatRefusal) {
         hit(Mark::SeatRefused);
         let Some(session) = self.sessions.get_mut(&id) else { return };
         let Place::Joining(joining) = &session.place else { return };
@@ -213,8 +213,6 @@ impl Hub {
             session.seats.retain(|seating| seating.stay != stay);
         }
         self.join_refused(id, (zone, stay), code, String::new());
-        // The zone was not asked: nothing can come back from there.
-        self.forgotten(now, zone, id, stay);
     }
 
     /// The seat is somebody else's by now, or its Game is over: the member must go.

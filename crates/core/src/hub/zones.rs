@@ -8,9 +8,10 @@ use rejoin_wire::v1::{CloseCode, PartCause, RefusalCode, Refused, down};
 
 use super::commit::After;
 use super::{Hub, HubOutput};
+use crate::connection::Connection;
 use crate::event::EndCause;
 use crate::exchange::{ToHub, ToZone, ZoneName};
-use crate::id::{ConnectionId, GameId, OwnerEpoch, SessionId, ZoneId};
+use crate::id::{GameId, Leg, OwnerEpoch, SessionId, ZoneId};
 use crate::mark::{Mark, hit};
 use crate::session::{Flags, Place};
 use crate::time::Time;
@@ -84,8 +85,6 @@ impl Hub {
                 sessions.into_iter().for_each(|session| self.words_heard(session, number));
             }
             ToHub::Departed(departed) => self.departed(now, zone, *departed),
-            ToHub::Forgotten { session, stay } => self.forgotten(now, zone, session, stay),
-            ToHub::Bounced { session, epoch, up } => self.bounced(now, session, epoch, up),
             ToHub::Sever { session, epoch, code } => {
                 let link = self.link_of(session).filter(|link| link.epoch == epoch);
                 // The zone asks again while a member that stays connected acknowledges nothing.
@@ -111,7 +110,7 @@ impl Hub {
             }
             ToHub::Match { running: true } => {}
             ToHub::Match { running: false } => self.match_ended(now, zone),
-            ToHub::Faulted { poisoned, .. } => self.zone_faulted(now, zone, poisoned),
+            ToHub::Faulted { poisoned, left, .. } => self.zone_faulted(zone, poisoned, &left),
             ToHub::Ended => self.zone_gone(now, zone, "the zone ended"),
         }
     }
@@ -132,7 +131,6 @@ impl Hub {
             let cause = PartCause::Lost;
             self.tell_zone(zone, ToZone::Part { session, stay, cause });
         }
-        let seated = self.zones.view(zone).is_some_and(|zone| zone.is_seated);
         let theirs: Vec<SessionId> = self.sessions_in(zone);
         for id in theirs {
             let Some(session) = self.sessions.get_mut(&id) else { continue };
@@ -141,8 +139,8 @@ impl Hub {
                 Place::Joining(joining) => {
                     joining.asked = None;
                     match ending {
-                        // Its seat is claimed: going on to confirm it does not ask again.
-                        None if seated && members.contains(&(id, stay)) => {
+                        // The zone has admitted it, and its seat is claimed if it needs one.
+                        None if members.contains(&(id, stay)) => {
                             self.found_inside(now, id, stay);
                         }
                         None => {
@@ -162,8 +160,11 @@ impl Hub {
                 }
                 Place::In(_) => {
                     let lost = || self.lacks_seat(id, zone).then_some(PartCause::SeatLost);
-                    if let Some(cause) = ending.map(EndCause::part_cause).or_else(lost) {
-                        self.tell_zone(zone, ToZone::Part { session: id, stay, cause });
+                    match ending.map(EndCause::part_cause).or_else(lost) {
+                        Some(cause) => {
+                            self.tell_zone(zone, ToZone::Part { session: id, stay, cause });
+                        }
+                        None => self.find_place_again(id),
                     }
                     self.flush_words(id);
                     self.reattach(id);
@@ -190,8 +191,7 @@ impl Hub {
 
     /// If no session is in a zone or on its way there, the zone ends unless it was used.
     pub(crate) fn end_if_unused(&mut self, zone: ZoneId) {
-        // Frames that the zone still has to give back would be lost with it.
-        if self.sessions.in_zone(zone).next().is_none() && self.connections_at(zone).is_empty() {
+        if self.sessions.in_zone(zone).next().is_none() {
             self.with_zones(|zones| zones.end_unused(zone));
         }
     }
@@ -202,27 +202,30 @@ impl Hub {
             let Some(session) = self.sessions.get(&id) else { continue };
             let stay = session.leg.stay;
             match &session.place {
-                Place::Joining(joining) => {
-                    let asked = joining.asked.is_some();
+                Place::Joining(_) => {
                     let code = RefusalCode::UnknownZone;
                     self.join_refused(id, (zone, stay), code, text.to_owned());
-                    if !asked {
-                        // Nothing was sent there that could come back.
-                        self.forgotten(now, zone, id, stay);
-                    }
                 }
                 _ => self.missing(now, zone, id, stay),
             }
         }
-        // Frames that were on their way there will not come back: their senders say them again.
-        for connection in self.connections_at(zone) {
-            self.drop_connection(now, connection, CloseCode::ZoneFault, "the zone is gone");
-        }
         self.finish_recovery(now);
     }
 
-    /// A callback panicked or is stuck: its members resume on the next incarnation.
-    fn zone_faulted(&mut self, now: Time, zone: ZoneId, culprit: Option<(SessionId, u64)>) {
+    /// A callback panicked or is stuck: its members go on with the next incarnation, which finds them connected.
+    fn zone_faulted(
+        &mut self,
+        zone: ZoneId,
+        culprit: Option<(SessionId, u64)>,
+        left: &[(SessionId, Leg, u64)],
+    ) {
+        for (session, leg, seq) in left {
+            let connection = self.link_of(*session).map(|link| link.connection);
+            let known = connection.and_then(|id| self.connections.get_mut(&id));
+            if let Some(attached) = known.and_then(Connection::attached_mut) {
+                attached.left = Some((*leg, *seq));
+            }
+        }
         let poisoned = self.charge_fault(zone, culprit);
         self.with_zones(|zones| zones.reopen(zone, poisoned));
         for id in self.sessions_in(zone) {
@@ -231,9 +234,6 @@ impl Hub {
             {
                 joining.asked = None;
             }
-        }
-        for connection in self.connections_at(zone) {
-            self.drop_connection(now, connection, CloseCode::ZoneFault, "the zone starts again");
         }
     }
 
@@ -264,14 +264,5 @@ impl Hub {
     /// The sessions in a zone and on their way into it.
     pub(crate) fn sessions_in(&self, zone: ZoneId) -> Vec<SessionId> {
         self.sessions.in_zone(zone).collect()
-    }
-
-    /// Connections whose streams depend on an incarnation of a zone, in the order of their ids.
-    fn connections_at(&self, zone: ZoneId) -> BTreeSet<ConnectionId> {
-        let all = (zone, ConnectionId(0))..=(zone, ConnectionId(u64::MAX));
-        let settling = self.settling.range(all).map(|(_, connection)| *connection);
-        let here =
-            self.sessions.in_zone(zone).filter_map(|id| self.sessions.get(&id)?.connection());
-        settling.chain(here).collect()
     }
 }

@@ -9,7 +9,6 @@ use prost::Message;
 use super::token::Tokens;
 use super::{
     Absence, Downstream, Flags, Identity, Joining, Latency, Place, Presence, Serializer, Session,
-    Window,
 };
 use crate::event::EndCause;
 use crate::exchange::{Hold, ZoneName};
@@ -290,15 +289,12 @@ pub fn load(id: SessionId, opened: &Opened, limits: OutboxLimits) -> Result<Sess
         disconnect_callback: row.disconnect_callback,
         ending: row.ending.checked_sub(1).and_then(|index| CAUSES.get(index as usize)).copied(),
         began: WallTime(row.began_ms),
-        active_at: Time::ZERO,
         absence: Absence::default(),
         confirmed_at: Time::ZERO,
-        received: 0,
-        sent: 0,
         timeline: Timeline::resumed(row.timeline),
         calls: None,
         gate: Gate::opened(ScopeId::Session(id), opened),
-        window: Window::after(row.applied),
+        owes_resend: false,
         lost_known: row.lost_known,
         lost_told: None,
         zone_awaits: false,

@@ -13,6 +13,8 @@ pub(crate) struct Inbound {
     lost: u64,
     /// The number up to which `lost` counts.
     lost_through: u64,
+    /// A number came while one before it was missing, and the missing one has not come since.
+    is_behind: bool,
     /// Numbers that made the zone panic: they are consumed without being applied. There are hardly ever any.
     poisoned: Box<[u64]>,
 }
@@ -24,8 +26,8 @@ pub(crate) enum Arrival {
     Next { is_poisoned: bool },
     /// It has been consumed before.
     Duplicate,
-    /// Numbers before it are missing.
-    Ahead,
+    /// Numbers before it are missing, and this is the first that shows it.
+    Ahead { is_first: bool },
 }
 
 /// How a stream goes on for a client that returns.
@@ -46,6 +48,7 @@ impl Inbound {
     /// Another place has consumed the stream up to here, and has told the client so.
     pub(crate) fn take_back(&mut self, applied: u64) {
         (self.applied, self.acked) = (applied, applied);
+        self.is_behind = false;
         self.poisoned = Box::default();
     }
 
@@ -57,10 +60,11 @@ impl Inbound {
             return Arrival::Duplicate;
         }
         if seq != self.applied.saturating_add(1) {
-            hit(Mark::NumberGap);
-            return Arrival::Ahead;
+            let is_first = !std::mem::replace(&mut self.is_behind, true);
+            return Arrival::Ahead { is_first };
         }
         self.applied = seq;
+        self.is_behind = false;
         let is_poisoned = self.poisoned.contains(&seq);
         if is_poisoned {
             self.poisoned = self.poisoned.iter().copied().filter(|number| *number > seq).collect();
@@ -75,6 +79,7 @@ impl Inbound {
     pub(crate) fn continue_at(&mut self, oldest_unacked: u64, known: u64) -> Continued {
         let continued = self.jump(oldest_unacked, known);
         self.acked = self.applied;
+        self.is_behind = false;
         continued
     }
 

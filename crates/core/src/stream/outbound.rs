@@ -9,7 +9,7 @@ use rejoin_wire::SharedFrame;
 use rejoin_wire::v1::RungReason;
 
 use super::{Kept, OutboxLimits, Tail};
-use crate::exchange::{Link, ResumeFrom};
+use crate::exchange::{InPlace, Link, ResumeFrom};
 use crate::id::Leg;
 use crate::mark::{Mark, hit};
 use crate::planted::{Bug, is_armed};
@@ -319,6 +319,7 @@ impl Outbound {
                 let is_whole = self.leg.turn == 0 && self.lost == 0 && self.acked == 0;
                 if is_whole { Ok(None) } else { Err(self.given_up()) }
             }
+            ResumeFrom::InPlace(known) => self.go_on_after(*known).map(Some),
             ResumeFrom::Position(leg, seq) => {
                 if *leg > self.leg || (*leg == self.leg && *seq > self.newest) {
                     Err(RungReason::UnknownPosition)
@@ -331,6 +332,19 @@ impl Outbound {
                 }
             }
         }
+    }
+
+    /// After which number a client goes on that has stayed connected.
+    fn go_on_after(&self, InPlace { acked, sent }: InPlace) -> Result<u64, RungReason> {
+        let of_this_turn = |at: Option<(Leg, u64)>| at.filter(|(leg, _)| *leg == self.leg);
+        let at = of_this_turn(sent).or(of_this_turn(acked)).map(|(_, seq)| seq);
+        // A turn begins with a resync, which may have been kept and not sent.
+        let at = at.or((self.leg.turn == 0).then_some(0)).ok_or(RungReason::RolledBack)?;
+        let at = at.max(self.acked);
+        if at > self.newest {
+            return Err(RungReason::UnknownPosition);
+        }
+        if at < self.lost { Err(self.given_up()) } else { Ok(at) }
     }
 
     fn given_up(&self) -> RungReason {
@@ -346,6 +360,40 @@ impl Outbound {
             self.forget_through(seq);
         }
         self.attach(link, position.unwrap_or(0));
+        if let Some(sending) = self.sending.as_mut() {
+            // It has that from another link.
+            sending.left = sending.sent;
+        }
+    }
+
+    /// Goes on for a client that has stayed connected and was sent everything up to `sent`. What of that it has
+    /// not acknowledged may still be on its way. True: it owes an acknowledgement.
+    pub(crate) fn go_on(
+        &mut self,
+        link: Link,
+        (acked, sent): (Option<(Leg, u64)>, u64),
+        shared: &impl SharedFrames,
+    ) -> bool {
+        if let Some((_, seq)) = acked.filter(|(leg, _)| *leg == self.leg) {
+            self.forget_through(seq);
+        }
+        let mut on_its_way = Vec::new();
+        let mut after = self.acked;
+        while let Some((seq, frame)) =
+            self.frame_after(after, shared).filter(|(seq, _)| *seq <= sent)
+        {
+            on_its_way.push((seq, frame.len()));
+            after = seq;
+        }
+        self.attach(link, sent);
+        let acked = self.acked;
+        self.sending.as_mut().is_some_and(|sending| {
+            for (seq, bytes) in on_its_way {
+                sending.put(seq, bytes);
+            }
+            (sending.sent, sending.left) = (sent, sent);
+            sending.owes(acked)
+        })
     }
 
     /// Starts afresh after `seq` in another turn of the leg: what came before is given up. The reader, if it
@@ -423,6 +471,15 @@ impl Outbound {
     /// The highest number put on the present link; 0 while there is none.
     pub(crate) fn sent(&self) -> u64 {
         self.sending.as_ref().map_or(0, |sending| sending.sent)
+    }
+
+    /// The last number of the present turn that has left on the present link, with its leg; none before the first.
+    /// Frames of the turn before may leave when the next has begun already; the resync between them has the number
+    /// of the last.
+    pub(crate) fn left(&self) -> Option<(Leg, u64)> {
+        let sending = self.sending.as_ref()?;
+        let before = sending.resync.map_or(0, |resync| resync.seq);
+        (sending.left > before).then_some((self.leg, sending.left))
     }
 
     /// The highest number addressed to this reader.

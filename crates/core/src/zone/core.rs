@@ -17,6 +17,7 @@ use super::release::{Release, Released};
 use super::room::Room;
 use super::{State, Zone, row};
 use crate::chance::Chance;
+use crate::connection::ToConnection;
 use crate::event::{EndCause, Event};
 use crate::exchange::{Link, Native, ToHub, ToZone, ZoneName};
 use crate::id::{CallId, JobId, OwnerEpoch, Revision, SessionId, ZoneId};
@@ -101,6 +102,26 @@ pub enum ZoneOutput {
         link: Link,
         /// What.
         frame: SharedFrame,
+    },
+    /// Acknowledge the client's stream up to this number, if its link still is the one with this epoch. The
+    /// connection is told before the frame is put on it.
+    Applied {
+        /// Whose.
+        session: SessionId,
+        /// Which connection.
+        link: Link,
+        /// Up to which number.
+        seq: u64,
+    },
+    /// Tell a connection, if it still is the one with this epoch. It hears of it before any frame that comes
+    /// later.
+    ToConnection {
+        /// Whose.
+        session: SessionId,
+        /// Which connection.
+        link: Link,
+        /// What.
+        message: ToConnection,
     },
     /// Tell a native session.
     Native {
@@ -290,7 +311,13 @@ impl<Z: Zone> ZoneCore<Z> {
         self.life = Life::Done;
         self.out.abandon();
         let poisoned = poisoned.or(self.culprit);
-        self.out.push_now(ZoneOutput::ToHub(ToHub::Faulted { poisoned, stuck: false, text }));
+        let members = self.room.members.iter().filter(|(_, member)| member.is_active());
+        let left = members.filter_map(|(session, member)| {
+            let (leg, seq) = member.outbound.left()?;
+            Some((*session, leg, seq))
+        });
+        let (left, stuck) = (left.collect(), false);
+        self.out.push_now(ZoneOutput::ToHub(ToHub::Faulted { poisoned, stuck, left, text }));
     }
 
     fn take(&mut self, now: Time, input: ZoneInput) {
@@ -384,13 +411,19 @@ impl<Z: Zone> ZoneMachine for ZoneCore<Z> {
         while let Some(Released { number, output }) = self.out.next_effect() {
             match &output {
                 // Checked again at release: a takeover may have come while the cut was on its way.
-                ZoneOutput::Send { session, link, .. } => {
+                ZoneOutput::Send { session, link, .. }
+                | ZoneOutput::Applied { session, link, .. }
+                | ZoneOutput::ToConnection { session, link, .. } => {
                     if self.room.leaves(self.seen_at, *session, *link, number) {
                         return Some(output);
                     }
                     hit(Mark::StaleIgnored);
                 }
-                _ => return Some(output),
+                ZoneOutput::Native { .. }
+                | ZoneOutput::ToHub(_)
+                | ZoneOutput::Commit(_)
+                | ZoneOutput::StartJob { .. }
+                | ZoneOutput::Event(_) => return Some(output),
             }
         }
         None

@@ -14,8 +14,11 @@ use super::member::{Leaving, Member};
 use super::room::MatchData;
 use super::{Disconnect, JoinDenied, Zone};
 use crate::call::{CallFailed, Calls};
+use crate::connection::{Route, Routed, ToConnection};
 use crate::event::Event;
-use crate::exchange::{Admit, Attach, Departed, Link, ToHub, ToZone, ZoneName};
+use crate::exchange::{
+    Admit, Attach, Departed, InPlace, Link, ResumeFrom, ToHub, ToZone, ZoneName,
+};
 use crate::id::{Leg, PlayerId, SessionEpoch, SessionId};
 use crate::mark::{Mark, hit};
 use crate::never;
@@ -23,12 +26,16 @@ use crate::planted::{Bug, is_armed};
 use crate::stream::{Inbound, Outbound};
 use crate::time::Time;
 
+/// How a connection goes on in place: after which number, what its client has acknowledged, how many of its own
+/// messages are lost, and whether it must be told what is applied.
+type HowInPlace = (Result<Option<u64>, RungReason>, Option<(Leg, u64)>, u64, bool);
+
 impl<Z: Zone> ZoneCore<Z> {
     pub(crate) fn heed(&mut self, now: Time, message: ToZone) {
         match message {
             ToZone::Admit(admit) => self.admit(now, *admit),
             ToZone::Attach(attach) => self.attach(now, *attach),
-            ToZone::Up { session, epoch, up } => self.up(now, session, epoch, up),
+            ToZone::Up { session, epoch, stay, up } => self.up(now, session, (epoch, stay), up),
             ToZone::Loose { session, epoch, leg, payload } => {
                 self.hear_loose(now, session, epoch, leg, payload);
             }
@@ -167,6 +174,9 @@ impl<Z: Zone> ZoneCore<Z> {
                 latest: self.room.stream.latest.all(),
                 hold_ms: self.room.config.hold.as_millis(),
             };
+            if let Some(connection) = admit.link {
+                self.tell_routed(session, Link { connection, epoch: admit.epoch });
+            }
             self.room.say_to(session, down::Body::Joined(joined), &mut self.out);
         }
         self.out.push(ZoneOutput::ToHub(ToHub::Admitted { session, stay }));
@@ -176,13 +186,18 @@ impl<Z: Zone> ZoneCore<Z> {
 
     /// A connection takes its place: the fence, the rung and `applied` are one step.
     fn attach(&mut self, now: Time, attach: Attach) {
-        let Attach { session, stay, link, from, backlog, mut welcome, .. } = attach;
+        let Attach { session, stay, link, from, backlog, welcome, .. } = attach;
         let owner = self.room.owner;
         let Some(member) = self.room.members.get_mut(session).filter(|m| m.stay() == stay) else {
             self.out.push(ZoneOutput::ToHub(ToHub::Missing { session, stay }));
             return;
         };
-        if !member.is_active() || link.epoch <= member.epoch {
+        // A zone that runs again knows the epoch of a connection that it has to find again.
+        let is_late = match member.is_connected() {
+            true => link.epoch <= member.epoch,
+            false => link.epoch < member.epoch,
+        };
+        if !member.is_active() || is_late {
             // A leaver's departure is on its way, and the hub goes on from there.
             hit(Mark::StaleIgnored);
             return;
@@ -190,9 +205,7 @@ impl<Z: Zone> ZoneCore<Z> {
         member.epoch = link.epoch;
         member.outbound.detach();
         let continued = member.inbound.continue_at(attach.oldest_unacked, attach.lost_known);
-        welcome.lost_upstream = continued.lost;
-        welcome.applied = member.inbound.applied();
-        welcome.zone = Some(zone_ref(&self.room.name));
+        let applied = member.inbound.applied();
         let resumed = member.outbound.resume(&from, member.outbound.leg().next_turn(owner));
         let player = member.player;
         self.room.dirty.members.insert(session);
@@ -200,14 +213,64 @@ impl<Z: Zone> ZoneCore<Z> {
         // Still connected in the roster after a takeover without a drop: nothing to do then.
         let _ = self.room.roster.connect(now, session, player, MatchData::default());
         self.room.dirty.players.insert(player);
+        // A loss in either direction is no replay.
+        let is_whole = continued.lost == 0 && !continued.is_behind;
+        let resumed = resumed.and_then(|at| is_whole.then_some(at).ok_or(RungReason::RolledBack));
+        let Some(mut welcome) = welcome else {
+            let owes_applied = applied >= attach.oldest_unacked;
+            let ResumeFrom::InPlace(InPlace { acked, .. }) = from else {
+                return never!("session {session} takes its place again and names {from:?}");
+            };
+            let how = (resumed, acked, continued.lost, owes_applied);
+            return self.go_on_in_place(now, session, link, how);
+        };
+        welcome.lost_upstream = continued.lost;
+        welcome.applied = applied;
+        welcome.zone = Some(zone_ref(&self.room.name));
         match resumed {
-            // A loss in either direction is no replay.
-            Ok(_) if continued.lost > 0 || continued.is_behind => {
-                self.resync_returning(now, session, link, RungReason::RolledBack, *welcome);
-            }
             Ok(position) => self.replay(now, session, link, position, backlog, *welcome),
             Err(reason) => self.resync_returning(now, session, link, reason, *welcome),
         }
+    }
+
+    /// A connection that was welcomed before goes on with this incarnation. Its client has not been away, so the
+    /// game is not told; at most it is given the whole state.
+    fn go_on_in_place(
+        &mut self,
+        now: Time,
+        session: SessionId,
+        link: Link,
+        (resumed, acked, lost, owes_applied): HowInPlace,
+    ) {
+        // What was on the wire is committed in a zone that is gated; in another one the client may have heard
+        // what is gone, under numbers that are given again.
+        let is_kept = self.room.config.durability.is_gated();
+        let resumed = resumed.and_then(|at| is_kept.then_some(at).ok_or(RungReason::RolledBack));
+        match resumed {
+            Ok(sent) => {
+                hit(Mark::WentOnInPlace);
+                self.room.go_on(now, session, link, (acked, sent.unwrap_or(0)));
+                self.tell_routed(session, link);
+                if owes_applied {
+                    // It was kept, and the zone failed before it was acknowledged.
+                    self.tell_applied(session);
+                }
+                self.room.pump(session, &mut self.out);
+            }
+            Err(reason) => {
+                hit(Mark::ResyncedAfterFault);
+                self.resync(now, session, link, (reason, lost), None);
+            }
+        }
+    }
+
+    /// Tells a connection that this zone consumes its client's frames from here on.
+    fn tell_routed(&mut self, session: SessionId, link: Link) {
+        let Some(member) = self.room.members.get(&session) else { return };
+        let route = Route::Zone(self.room.owner, self.room.id);
+        let routed = Routed { stay: member.stay(), route, applied: member.inbound.applied() };
+        let message = ToConnection::Routed(routed);
+        self.out.push(ZoneOutput::ToConnection { session, link, message });
     }
 
     fn replay(
@@ -231,7 +294,8 @@ impl<Z: Zone> ZoneCore<Z> {
         };
         if member.outbound.lost() > position.unwrap_or(0) {
             // What the game said just now pushed out something the client has not had.
-            self.resync(now, session, link, RungReason::Overrun, Some(welcome));
+            let lost = welcome.lost_upstream;
+            self.resync(now, session, link, (RungReason::Overrun, lost), Some(welcome));
             return self.tell_attached(session, link.epoch, RungReason::Overrun, 0);
         }
         member.outbound.replay(link, position);
@@ -240,6 +304,7 @@ impl<Z: Zone> ZoneCore<Z> {
         }
         welcome.rung = Rung::Replayed.into();
         welcome.reason = RungReason::Complete.into();
+        self.tell_routed(session, link);
         self.send_frame(session, link, server_frame::Frame::Welcome(welcome));
         hit(Mark::ReplayedInZone);
         if !backlog.is_empty() {
@@ -261,7 +326,7 @@ impl<Z: Zone> ZoneCore<Z> {
         now: Time,
         session: SessionId,
         link: Link,
-        reason: RungReason,
+        (reason, lost_upstream): (RungReason, u64),
         welcome: Option<rejoin_wire::v1::Welcome>,
     ) {
         let owner = self.room.owner;
@@ -292,12 +357,11 @@ impl<Z: Zone> ZoneCore<Z> {
         };
         member.outbound.restart(leg, seq, reason, Some(link));
         let applied = member.inbound.applied();
-        let mut lost_upstream = 0;
+        self.tell_routed(session, link);
         if let Some(mut welcome) = welcome {
             welcome.rung = Rung::Resynced.into();
             welcome.reason = reason.into();
             welcome.leg = leg.to_wire();
-            lost_upstream = welcome.lost_upstream;
             self.send_frame(session, link, server_frame::Frame::Welcome(welcome));
         }
         let resync = Resync {
@@ -331,7 +395,8 @@ impl<Z: Zone> ZoneCore<Z> {
             RungReason::UnknownPosition => Mark::ResyncedUnknownPosition,
             _ => Mark::ResyncedOverrun,
         });
-        self.resync(now, session, link, reason, Some(welcome));
+        let lost = welcome.lost_upstream;
+        self.resync(now, session, link, (reason, lost), Some(welcome));
         self.tell_attached(session, link.epoch, reason, 0);
         // Nothing is said again, so what the game says now is not lost with what was.
         self.step(now, None, |game, ctx| game.on_reconnect(ctx, session));
@@ -342,7 +407,7 @@ impl<Z: Zone> ZoneCore<Z> {
         if let Some(link) = self.room.active(session).and_then(|member| member.outbound.link()) {
             hit(Mark::ResyncedInPlace);
             self.room.dirty.any = true;
-            self.resync(now, session, link, RungReason::Overrun, None);
+            self.resync(now, session, link, (RungReason::Overrun, 0), None);
         }
     }
 
@@ -441,7 +506,11 @@ impl<Z: Zone> ZoneCore<Z> {
             session,
             stay: member.stay(),
             tail: member.outbound.tail(),
-            sent: member.outbound.sent(),
+            sent: match member.outbound.link() {
+                Some(_) => member.outbound.sent(),
+                None => member.outbound.acked(),
+            },
+            has_link: member.outbound.link().is_some(),
             epoch: member.epoch,
             applied: member.inbound.applied(),
             cause: leaving.cause,
@@ -458,7 +527,6 @@ impl<Z: Zone> ZoneCore<Z> {
             self.remove(session);
             self.room.dirty.any = true;
         }
-        self.out.push(ZoneOutput::ToHub(ToHub::Forgotten { session, stay }));
     }
 
     /// Ends the zone: nobody comes in, everybody is parted; the scope goes when all are forgotten.

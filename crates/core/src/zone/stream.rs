@@ -14,7 +14,7 @@ use super::release::Release;
 use super::ring::{Entry, Recipients, Ring};
 use super::room::Room;
 use crate::exchange::Link;
-use crate::id::SessionId;
+use crate::id::{Leg, SessionId};
 use crate::mark::{Mark, hit};
 use crate::never;
 use crate::stream::{Kept, SendWindow, SharedFrames};
@@ -140,6 +140,25 @@ impl Room {
         } {
             self.stream.sent += 1;
             out.push_numbered(seq, ZoneOutput::Send { session, link, frame });
+        }
+    }
+
+    /// Goes on with the stream of a member that has stayed connected, after the last number it was sent.
+    pub(crate) fn go_on(
+        &mut self,
+        now: Time,
+        session: SessionId,
+        link: Link,
+        at: (Option<(Leg, u64)>, u64),
+    ) {
+        let Some(member) = self.members.get_mut(session) else {
+            return never!("session {session} goes on in place and is no member");
+        };
+        let shared = Shared { stream: &self.stream, session, joined: member.joined };
+        if member.outbound.go_on(link, at, &shared) {
+            let service = self.deadlines.service(now);
+            member.outbound.expect_by(service.after(self.config.progress));
+            self.deadlines.arm(session, member);
         }
     }
 

@@ -1,16 +1,12 @@
 //! What members say. Each number is consumed exactly once: applied, or refused with a typed answer;
-//! one that comes again is ignored, a jump severs the connection. A connection whose epoch is not
-//! the member's has no voice at all.
+//! one that comes again is ignored, and before a jump what is missing is asked for. A connection whose
+//! epoch is not the member's has no voice at all.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use bytes::Bytes;
-use rejoin_wire::SharedFrame;
-use rejoin_wire::v1::{
-    Applied, CloseCode, Message as Said, PartCause, RefusalCode, Refused, ServerFrame, Up, down,
-    server_frame, up,
-};
+use rejoin_wire::v1::{CloseCode, Message as Said, PartCause, RefusalCode, Refused, Up, down, up};
 
 use super::Zone;
 use super::context::Sender;
@@ -18,6 +14,7 @@ use super::core::{Delivery, ZoneCore, ZoneOutput};
 use super::member::Member;
 use super::message::{BadPayload, Message};
 use crate::call::CallFailed;
+use crate::connection::ToConnection;
 use crate::exchange::{Native, ToHub};
 use crate::id::{CallId, Leg, SessionEpoch, SessionId};
 use crate::mark::{Mark, hit};
@@ -44,22 +41,38 @@ impl From<RefusalCode> for UpRefusal {
 }
 
 impl<Z: Zone> ZoneCore<Z> {
-    pub(crate) fn up(&mut self, now: Time, session: SessionId, epoch: SessionEpoch, up: Up) {
-        let member = self.room.members.get_mut(session).filter(|member| member.is_active());
-        let Some(member) = member else {
-            self.out.push(ZoneOutput::ToHub(ToHub::Bounced { session, epoch, up }));
-            return;
+    /// A numbered frame came. It is taken from the connection that has the member's place; any other keeps its
+    /// frames, and hands them on where the member is next.
+    pub(crate) fn up(
+        &mut self,
+        now: Time,
+        session: SessionId,
+        (epoch, stay): (SessionEpoch, u32),
+        up: Up,
+    ) {
+        let is_here = |member: &&mut Member| member.is_active() && member.stay() == stay;
+        let Some(member) = self.room.members.get_mut(session).filter(is_here) else {
+            return hit(Mark::StaleIgnored);
         };
-        if member.epoch != epoch && !is_armed(Bug::ResumeNotFenced) {
-            hit(Mark::StaleIgnored);
-            return;
+        let link = member.outbound.link();
+        let is_its = link.is_some_and(|link| link.epoch == epoch);
+        if !is_its && !is_armed(Bug::ResumeNotFenced) {
+            return hit(Mark::StaleIgnored);
         }
         self.room.dirty.members.insert(session);
         let sent = member.outbound.sent();
         let is_poisoned = match member.inbound.receive(up.seq) {
             Arrival::Next { is_poisoned } => is_poisoned,
-            Arrival::Duplicate => return self.tell_applied(session),
-            Arrival::Ahead => return self.sever(session, epoch, CloseCode::NumberGap),
+            // Its connection handed it on again, and it had come.
+            Arrival::Duplicate => return,
+            Arrival::Ahead { is_first } => {
+                let applied = member.inbound.applied();
+                if let Some(link) = link.filter(|_| is_first) {
+                    let message = ToConnection::Resend(applied);
+                    self.out.push_now(ZoneOutput::ToConnection { session, link, message });
+                }
+                return;
+            }
         };
         let seq = up.seq;
         self.culprit = Some((session, seq));
@@ -315,7 +328,7 @@ impl<Z: Zone> ZoneCore<Z> {
         if is_armed(Bug::AckBeforeApplied) {
             let sessions: Vec<SessionId> = self.room.members.keys().copied().collect();
             for session in sessions {
-                if let Some(output) = self.applied_frame(session) {
+                if let Some(output) = self.applied(session) {
                     self.out.push_now(output);
                 }
             }
@@ -354,17 +367,15 @@ impl<Z: Zone> ZoneCore<Z> {
     }
 
     pub(crate) fn tell_applied(&mut self, session: SessionId) {
-        if let Some(output) = self.applied_frame(session) {
+        if let Some(output) = self.applied(session) {
             self.out.push(output);
         }
     }
 
-    fn applied_frame(&mut self, session: SessionId) -> Option<ZoneOutput> {
+    fn applied(&mut self, session: SessionId) -> Option<ZoneOutput> {
         let member = self.room.members.get_mut(session)?;
         let link = member.outbound.link()?;
-        let frame = server_frame::Frame::Applied(Applied { seq: member.inbound.acknowledge() });
-        let frame = SharedFrame::new(&ServerFrame { frame: Some(frame) });
-        Some(ZoneOutput::Send { session, link, frame })
+        Some(ZoneOutput::Applied { session, link, seq: member.inbound.acknowledge() })
     }
 
     pub(crate) fn tell_awaiting(&mut self, session: SessionId) {

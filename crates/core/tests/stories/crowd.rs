@@ -170,7 +170,7 @@ impl Hall {
         let payload = Bytes::copy_from_slice(text);
         let body = up::Body::Message(Said { payload, ..Said::default() });
         let up = Up { seq: self.said, body: Some(body) };
-        self.tell(ToZone::Up { session: SessionId(1), epoch: SessionEpoch(1), up });
+        self.tell(ToZone::Up { session: SessionId(1), epoch: SessionEpoch(1), stay: 2, up });
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use rejoin_core::connection::FrameKind;
 use rejoin_core::event::{Event, Step};
 use rejoin_core::hub::HubInput;
 use rejoin_core::id::ZoneId;
@@ -430,9 +431,7 @@ fn who_waits_for_its_zone_hears_nothing_before_the_welcome() {
         desk.input(HubInput::Wake);
     }
     // Who sends too much is told so, but not yet.
-    for _ in 0..300 {
-        desk.say("ann", "flood");
-    }
+    desk.control("ann", FrameKind::Ping, 300);
     let frames = &desk.client("ann").line().frames;
     let kinds: Vec<_> = frames.iter().filter_map(|frame| frame.frame.as_ref()).collect();
     let is_challenge =

@@ -15,6 +15,9 @@ use std::time::Duration;
 
 use ed25519_dalek::{Signature, Verifier, VerifyingKey};
 use rejoin_core::chance::Chance;
+use rejoin_core::connection::{
+    ConnectionInput, ConnectionOutput, ConnectionSet, ToConnection, applied_frame,
+};
 use rejoin_core::event::Event;
 use rejoin_core::exchange::ToZone;
 use rejoin_core::guard::Origin;
@@ -52,10 +55,18 @@ pub struct Running {
     mailbox: VecDeque<ZoneInput>,
 }
 
+/// What is on its way to the hub, or to a connection.
+enum Mail {
+    Hub(HubInput),
+    Received(ConnectionId, ConnectionInput),
+    Closed(ConnectionId, Option<CloseCode>),
+}
+
 pub struct Desk {
     pub now: Time,
     pub config: HubConfig,
     pub hub: Hub,
+    pub connections: ConnectionSet,
     pub store: Store,
     pub clients: BTreeMap<&'static str, Client>,
     pub events: Vec<Event>,
@@ -92,7 +103,7 @@ pub struct Desk {
     /// The version of the game that zones are opened with.
     pub version: u32,
     pub zones: BTreeMap<ZoneId, Running>,
-    to_hub: VecDeque<HubInput>,
+    mail: VecDeque<Mail>,
     to_open: VecDeque<ZoneSpec>,
     last_connection: u64,
     last_ticket: u64,
@@ -106,10 +117,12 @@ impl Desk {
         let recovered = Recovered { hub: store.open(ScopeId::Hub), ..Recovered::default() };
         let (hub, damaged) = Hub::open(now, wall, config.clone(), [7; 32], recovered);
         assert!(damaged.is_empty());
+        let connections = ConnectionSet::new((&config).into());
         let mut desk = Self {
             now,
             config,
             hub,
+            connections,
             store,
             clients: BTreeMap::new(),
             events: Vec::new(),
@@ -133,7 +146,7 @@ impl Desk {
             damaged_players: Vec::new(),
             version: 1,
             zones: BTreeMap::new(),
-            to_hub: VecDeque::new(),
+            mail: VecDeque::new(),
             to_open: VecDeque::new(),
             last_connection: 0,
             last_ticket: 0,
@@ -147,7 +160,8 @@ impl Desk {
     pub fn crash(&mut self) {
         self.store.crash();
         self.zones.clear();
-        self.to_hub.clear();
+        self.connections.clear();
+        self.mail.clear();
         self.to_open.clear();
         self.jobs.clear();
         for client in self.clients.values_mut() {
@@ -190,6 +204,7 @@ impl Desk {
         let (hub, damaged) = Hub::open(self.now, wall, self.config.clone(), seed, recovered);
         assert!(damaged.is_empty(), "{damaged:?}");
         self.hub = hub;
+        self.connections = ConnectionSet::new((&self.config).into());
         self.drain_hub();
     }
 
@@ -216,8 +231,8 @@ impl Desk {
     /// One step: the next input of the hub, of a zone, or of the store.
     fn step(&mut self) -> bool {
         self.drain_hub();
-        if let Some(input) = self.to_hub.pop_front() {
-            self.hub.handle(self.now, input);
+        if let Some(mail) = self.mail.pop_front() {
+            self.open_mail(mail);
             return true;
         }
         let ready = self.zones.iter().find(|(id, zone)| {
@@ -243,11 +258,55 @@ impl Desk {
                 true
             }
             Some((scope, revision)) => {
-                self.to_hub.push_back(HubInput::Committed(scope, revision));
+                self.mail.push_back(Mail::Hub(HubInput::Committed(scope, revision)));
                 true
             }
             None => false,
         }
+    }
+
+    fn open_mail(&mut self, mail: Mail) {
+        match mail {
+            Mail::Hub(input) => self.hub.handle(self.now, input),
+            Mail::Received(connection, input) => self.tell_connection(connection, input),
+            Mail::Closed(connection, code) => {
+                let spent = self.connections.remove(connection);
+                self.hub.handle(self.now, HubInput::Closed { connection, code, spent });
+            }
+        }
+    }
+
+    /// Gives a connection one input, and carries out what follows.
+    fn tell_connection(&mut self, connection: ConnectionId, input: ConnectionInput) {
+        self.connections.handle(self.now, connection, input);
+        self.drain_connections();
+    }
+
+    fn drain_connections(&mut self) {
+        while let Some((connection, output)) = self.connections.next_output() {
+            match output {
+                ConnectionOutput::Send(frame) => self.deliver(connection, &frame),
+                ConnectionOutput::Close(code) => self.close(connection, code),
+                ConnectionOutput::Pause(_) => {}
+                ConnectionOutput::ToHub(message) => {
+                    self.mail.push_back(Mail::Hub(HubInput::FromConnection(connection, message)));
+                }
+                ConnectionOutput::ToZone(zone, owner, message) => {
+                    self.tell_zone(zone, owner, message);
+                }
+                ConnectionOutput::Event(event) => self.events.push(event),
+            }
+        }
+    }
+
+    fn message(&mut self, connection: ConnectionId, message: ToConnection) {
+        self.tell_connection(connection, ConnectionInput::Message(message));
+    }
+
+    /// Acknowledges what a client sent.
+    fn applied(&mut self, connection: ConnectionId, seq: u64) {
+        self.tell_connection(connection, ConnectionInput::Applied(seq));
+        self.deliver(connection, &applied_frame(seq));
     }
 
     /// Feeds a zone the next thing in its mailbox.
@@ -280,19 +339,25 @@ impl Desk {
             match output {
                 HubOutput::Send { connection, frame } => self.deliver(connection, &frame),
                 HubOutput::Close { connection, code } => self.close(connection, code),
-                HubOutput::Pause { .. } | HubOutput::Compress { .. } => {}
+                HubOutput::Applied { connection, seq } => self.applied(connection, seq),
+                HubOutput::ToConnection(connection, message) => self.message(connection, message),
+                HubOutput::Compress { .. } => {}
                 HubOutput::Bar { origin, wait } => self.barred.push((origin, wait)),
                 HubOutput::Warn(warning) => self.warnings.push(warning),
                 HubOutput::Verify { connection, ask, public_key, text, signature } => {
                     let key = VerifyingKey::from_bytes(&public_key);
                     let signature = Signature::from_bytes(&signature);
                     let good = key.is_ok_and(|key| key.verify(&text, &signature).is_ok());
-                    self.to_hub.push_back(HubInput::Verified { connection, ask, good });
+                    self.mail.push_back(Mail::Hub(HubInput::Verified { connection, ask, good }));
                 }
                 HubOutput::CheckAccount { connection, ask, payload } => {
                     self.asks.insert(connection, ask);
                     if let Some(proof) = proof::of(&self.hub, &payload) {
-                        self.to_hub.push_back(HubInput::Account { connection, ask, proof });
+                        self.mail.push_back(Mail::Hub(HubInput::Account {
+                            connection,
+                            ask,
+                            proof,
+                        }));
                     }
                 }
                 HubOutput::AskAdmission { connection, ask, payload, .. } => {
@@ -303,7 +368,11 @@ impl Desk {
                         Doorman::Refuses => Err("not you".to_owned()),
                         Doorman::Sleeps => continue,
                     };
-                    self.to_hub.push_back(HubInput::Admission { connection, ask, verdict });
+                    self.mail.push_back(Mail::Hub(HubInput::Admission {
+                        connection,
+                        ask,
+                        verdict,
+                    }));
                 }
                 HubOutput::RunCallback { session, callback } => {
                     self.callbacks.push((session, callback));
@@ -319,7 +388,7 @@ impl Desk {
                         continue;
                     }
                     let verdict = self.clerk.answer(&request);
-                    self.to_hub.push_back(HubInput::Seat(request, verdict));
+                    self.mail.push_back(Mail::Hub(HubInput::Seat(request, verdict)));
                 }
                 HubOutput::Game(_, news) => self.clerk.news.push(news),
                 HubOutput::OpenZone(spec) => self.to_open.push_back(*spec),
@@ -352,11 +421,15 @@ impl Desk {
                     self.sent.push((link.connection, frame.clone()));
                     self.deliver(link.connection, &frame);
                 }
+                ZoneOutput::Applied { link, seq, .. } => self.applied(link.connection, seq),
+                ZoneOutput::ToConnection { link, message, .. } => {
+                    self.message(link.connection, message);
+                }
                 ZoneOutput::Native { session, delivery } => {
                     self.natives.push((session, told(&delivery)));
                 }
                 ZoneOutput::ToHub(said) => {
-                    self.to_hub.push_back(HubInput::FromZone(id, owner, said));
+                    self.mail.push_back(Mail::Hub(HubInput::FromZone(id, owner, said)));
                 }
                 ZoneOutput::Commit(batch) => self.store.submit(batch),
                 ZoneOutput::StartJob { job, request } => self.jobs.push((id, job, request)),
@@ -382,8 +455,9 @@ impl Desk {
         if let Some(line) = lines.find(|line| line.id == connection) {
             line.closed.get_or_insert(code);
         }
+        self.connections.close(connection);
         if !self.half_open {
-            self.to_hub.push_back(HubInput::Closed { connection, code: None });
+            self.mail.push_back(Mail::Closed(connection, None));
         }
     }
 
@@ -396,11 +470,18 @@ impl Desk {
     pub fn receive_bytes(&mut self, connection: ConnectionId, bytes: Bytes) {
         let len = bytes.len();
         let frame = decode_client(Encoding::Protobuf, bytes, &Limits::DEFAULT);
-        self.to_hub.push_back(HubInput::Received { connection, frame, bytes: len });
+        let received = ConnectionInput::Received { frame, bytes: len };
+        self.mail.push_back(Mail::Received(connection, received));
     }
 
     pub fn input(&mut self, input: HubInput) {
-        self.to_hub.push_back(input);
+        self.mail.push_back(Mail::Hub(input));
+        self.run();
+    }
+
+    /// A transport link is gone.
+    pub fn lose(&mut self, connection: ConnectionId, code: Option<CloseCode>) {
+        self.mail.push_back(Mail::Closed(connection, code));
         self.run();
     }
 
@@ -418,7 +499,10 @@ impl Desk {
     /// Opens a zone and gives what it has to say to the hub, instead of carrying it there.
     pub fn open_aside(&mut self, spec: ZoneSpec) -> HubInput {
         self.open_zone(spec);
-        self.to_hub.pop_back().expect("a zone says that it is open")
+        match self.mail.pop_back() {
+            Some(Mail::Hub(input)) => input,
+            _ => panic!("a zone says that it is open"),
+        }
     }
 
     /// The disk is full, or has room again: everybody hears of it.
@@ -460,12 +544,14 @@ impl Desk {
 
     fn next_deadline(&self) -> Option<Time> {
         let zones = self.zones.values().filter_map(|zone| zone.machine.next_deadline());
-        zones.chain(self.hub.next_deadline()).min()
+        zones.chain(self.hub.next_deadline()).chain(self.connections.next_deadline()).min()
     }
 
     fn wake(&mut self) {
+        self.connections.wake(self.now);
+        self.drain_connections();
         if self.hub.next_deadline().is_some_and(|at| at <= self.now) {
-            self.to_hub.push_back(HubInput::Wake);
+            self.mail.push_back(Mail::Hub(HubInput::Wake));
         }
         for zone in self.zones.values_mut() {
             if zone.machine.next_deadline().is_some_and(|at| at <= self.now) {
@@ -481,12 +567,13 @@ impl Desk {
         let client = self.clients.entry(name).or_insert_with(|| Client::new(name));
         client.lines.push(Line { id, nonce: Bytes::new(), frames: Vec::new(), closed: None });
         let (serializer, origin) = (Serializer::Protobuf, self.origin);
-        self.to_hub.push_back(HubInput::Opened {
+        self.connections.open(self.now, id);
+        self.mail.push_back(Mail::Hub(HubInput::Opened {
             connection: id,
             serializer,
             origin,
             is_encrypted: false,
-        });
+        }));
         id
     }
 }

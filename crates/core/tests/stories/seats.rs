@@ -364,7 +364,8 @@ fn a_games_zone_is_one_while_it_opens_again() {
     let owner = desk.zones[&zone].machine.owner();
     desk.zones.remove(&zone);
     desk.hold_zones = true;
-    let said = ToHub::Faulted { poisoned: None, stuck: true, text: "Stuck".to_owned() };
+    let said =
+        ToHub::Faulted { poisoned: None, stuck: true, left: Vec::new(), text: "Stuck".to_owned() };
     desk.input(HubInput::FromZone(zone, owner, said));
     // The server's own host names these Games as its own. The directory ends those that it leaves out.
     assert_eq!(desk.hub.games().map(|(game, _)| game).collect::<Vec<_>>(), [GAME]);

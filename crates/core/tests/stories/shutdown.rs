@@ -113,7 +113,7 @@ fn what_the_transport_knows_is_the_cause_that_is_told() {
     let ann = desk.id("ann");
     for code in [CloseCode::TooSlow, CloseCode::Malformed] {
         let connection = desk.client("ann").connection();
-        desk.input(HubInput::Closed { connection, code: Some(code) });
+        desk.lose(connection, Some(code));
         assert!(desk.events.contains(&Event::PlayerDropped { session: ann, code }));
         let session = desk.hub.session(ann).expect("held");
         let last = session.timeline.recent().last().expect("a drop is recorded");

@@ -164,7 +164,7 @@ impl Watchdog {
     fn tell_stuck(&self, stuck: &Running, culprit: Option<(SessionId, u64)>) {
         let budget = stuck.budget.as_millis();
         let text = format!("Stuck: a callback ran for more than its budget of {budget} ms");
-        let fault = ToHub::Faulted { poisoned: culprit, stuck: true, text };
+        let fault = ToHub::Faulted { poisoned: culprit, stuck: true, left: Vec::new(), text };
         self.tell_hub(stuck.zone, stuck.owner, fault);
     }
 

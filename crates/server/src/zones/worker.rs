@@ -113,7 +113,7 @@ impl Worker {
             Err(Lost::Broken) => {
                 let zones = self.callback.unpark()?;
                 let text = "the zone's machine panicked".to_owned();
-                let fault = ToHub::Faulted { poisoned: None, stuck: false, text };
+                let fault = ToHub::Faulted { poisoned: None, stuck: false, left: Vec::new(), text };
                 self.tell_hub(zone, owner, fault);
                 self.discard(zones, zone, Some(slot))
             }
@@ -244,6 +244,13 @@ impl Worker {
                         frame,
                         &self.wake_ups,
                     );
+                }
+                ZoneOutput::Applied { link, seq, .. } => {
+                    let connections = &self.around.connections;
+                    connections.acknowledge_and_wake_later(link.connection, seq, &self.wake_ups);
+                }
+                ZoneOutput::ToConnection { link, message, .. } => {
+                    self.around.connections.tell(link.connection, message);
                 }
                 ZoneOutput::Native { session, delivery } => {
                     self.around.local_sessions.tell(session, delivery);

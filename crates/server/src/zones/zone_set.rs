@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
@@ -13,7 +14,7 @@ use rejoin_core::time::Time;
 use rejoin_core::zone::{ZoneInput, ZoneMachine};
 
 use super::polls::{Polls, WAIT_MAX};
-use super::{Depth, ToThread};
+use super::{Depth, MAILBOX_MAX, ToThread, may_be_dropped};
 use crate::clock::MonotonicClock;
 use crate::connection_table::WakeUps;
 
@@ -61,6 +62,15 @@ impl ZoneSlot {
         Some((counts.ticks, counts.ticks_skipped))
     }
 
+    /// Puts a message where the zone finds it.
+    fn put(&mut self, owner: OwnerEpoch, message: ToZone) {
+        if may_be_dropped(&message) && self.waiting.len() >= MAILBOX_MAX {
+            return;
+        }
+        self.waiting.push_back((owner, message));
+        self.depth.set(self.waiting.len());
+    }
+
     /// What the zone hears next; all that waits comes before time is said to have passed.
     pub(super) fn next_input(&mut self) -> Option<ZoneInput> {
         if let Some(input) = self.direct.pop_front() {
@@ -69,7 +79,7 @@ impl ZoneSlot {
         if self.machine.is_accepting()
             && let Some((owner, message)) = self.waiting.pop_front()
         {
-            self.depth.shrink();
+            self.depth.set(self.waiting.len());
             return Some(ZoneInput::FromHub(owner, message));
         }
         std::mem::take(&mut self.is_due).then_some(ZoneInput::Wake)
@@ -88,6 +98,8 @@ pub(super) struct Running {
 /// The zones of one thread.
 pub(super) struct ZoneSet {
     pub(super) inbox: Receiver<ToThread>,
+    /// How many messages of connections are in the inbox.
+    in_inbox: Arc<AtomicUsize>,
     pub(super) chance: Chance,
     pub(super) running: Option<Running>,
     pub(super) wake_ups: Arc<WakeUps>,
@@ -99,9 +111,14 @@ pub(super) struct ZoneSet {
 }
 
 impl ZoneSet {
-    pub(super) fn new(inbox: Receiver<ToThread>, chance: Chance, wake_ups: Arc<WakeUps>) -> Self {
+    pub(super) fn new(
+        (inbox, in_inbox): (Receiver<ToThread>, Arc<AtomicUsize>),
+        chance: Chance,
+        wake_ups: Arc<WakeUps>,
+    ) -> Self {
         Self {
             inbox,
+            in_inbox,
             chance,
             running: None,
             wake_ups,
@@ -132,7 +149,11 @@ impl ZoneSet {
     pub(super) fn put(&mut self, message: ToThread) {
         match message {
             ToThread::Mail(zone, owner, message) => {
-                self.touch(zone, |slot| slot.waiting.push_back((owner, message)));
+                self.touch(zone, |slot| slot.put(owner, message));
+            }
+            ToThread::FromConnection(zone, owner, message) => {
+                self.in_inbox.fetch_sub(1, Ordering::AcqRel);
+                self.touch(zone, |slot| slot.put(owner, message));
             }
             ToThread::Committed(zone, owner, revision) => {
                 self.put_direct(zone, owner, ZoneInput::Committed(revision));
@@ -278,12 +299,11 @@ mod tests {
 
         let (_sender, inbox) = std::sync::mpsc::channel();
         let wake_ups = Arc::new(WakeUps::start());
-        let mut zones = ZoneSet::new(inbox, Chance::from_seed([2; 32]), wake_ups);
+        let chance = Chance::from_seed([2; 32]);
+        let mut zones = ZoneSet::new((inbox, Arc::default()), chance, wake_ups);
         let budget = (None, Duration::from_secs(5));
-        let depth = Depth::default();
-        let slot = ZoneSlot::new(Box::new(machine), Arc::new(name), budget, depth.clone());
+        let slot = ZoneSlot::new(Box::new(machine), Arc::new(name), budget, Depth::default());
         zones.put_back(zone, Box::new(slot));
-        depth.force();
         zones.put(ToThread::Mail(zone, OwnerEpoch(1), ToZone::End));
         let (_, mut slot) = zones.next().expect("it has mail");
         assert!(slot.next_input().is_none(), "it takes no mail now");

@@ -159,6 +159,17 @@ impl Client {
         }
     }
 
+    /// The next numbered frame that it has not had, as a client drops what it has.
+    pub(crate) async fn hear_new(&mut self) -> Value {
+        let had = self.seq.parse::<u64>().unwrap_or(0);
+        loop {
+            let down = self.hear("down").await;
+            if self.seq.parse::<u64>().unwrap_or(0) > had {
+                return down;
+            }
+        }
+    }
+
     /// The next frame, or the code with which the connection was closed.
     pub(crate) async fn next(&mut self) -> Result<Value, Option<u16>> {
         loop {
@@ -179,7 +190,7 @@ impl Client {
     /// Asks its zone something.
     pub(crate) async fn ask(&mut self, seq: u64, payload: &str) -> Value {
         self.up(seq, json!({"message": {"payload": payload, "wantsReply": true}})).await;
-        self.hear("down").await
+        self.hear_new().await
     }
 
     /// Reads until the connection is closed; the code.

@@ -114,6 +114,8 @@ async fn a_peer_that_never_reads_is_let_go_and_the_others_go_on() {
         anonymous: true,
         messages: rejoin_core::budget::Rate { per_second: 100_000, burst: 100_000 },
         bytes: rejoin_core::budget::Rate { per_second: 1 << 30, burst: 1 << 30 },
+        window_frames: 1 << 10,
+        window_bytes: 128 << 20,
         ..HubConfig::default()
     };
     // Wide enough that only the connection's own queue is in the way.

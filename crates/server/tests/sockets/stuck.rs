@@ -129,13 +129,9 @@ async fn a_stuck_zone_opens_again_and_its_neighbours_notice_nothing() {
     assert!(text.starts_with("Stuck:"), "{text}");
     assert!(!closed);
 
-    assert_eq!(ann.closed().await, Some(4053));
-    assert_eq!(cid.closed().await, Some(4053));
-    let mut ann = running.resume(&ann).await;
-    let mut cid = running.resume(&cid).await;
-    assert_eq!(ann.welcome["rung"], "RUNG_REPLAYED");
-    // Its client says it again, because it was never acknowledged.
-    let refused = ann.ask(3, HANG).await;
+    // Nobody's connection is closed, and the zone that runs again is handed what was never applied. It cannot know
+    // what was sent and not acknowledged, and sends that again.
+    let refused = ann.hear_new().await;
     assert_eq!(refused["refused"]["code"], "REFUSAL_CODE_ZONE_FAULT", "{refused}");
     assert_eq!(cid.ask(2, OK).await["reply"]["payload"], OK);
 
@@ -159,8 +155,6 @@ async fn a_join_that_hangs_is_refused() {
     let mut ann = running.anonymous().await;
     let join = json!({"kind": "sticky", "name": "a", "create": true, "payload": HANG});
     ann.up(1, json!({"join": join})).await;
-    assert_eq!(ann.closed().await, Some(4053));
-    let mut ann = running.resume(&ann).await;
     assert_eq!(ann.hear("down").await["refused"]["code"], "REFUSAL_CODE_ZONE_FAULT");
     assert_eq!(bob.ask(2, OK).await["reply"]["payload"], OK);
     running.server.stop().await;

@@ -41,6 +41,8 @@ pub(crate) fn wide() -> ServerBuilder {
         anonymous: true,
         messages: Rate { per_second: 100_000, burst: 100_000 },
         bytes: Rate { per_second: 1 << 30, burst: 1 << 30 },
+        window_frames: 1 << 16,
+        window_bytes: 128 << 20,
         ..HubConfig::default()
     };
     let mut zone = relay::config();

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use rejoin_core::connection::{ConnectionInput, FrameKind};
 use rejoin_core::exchange::{Hold, ZoneName};
 use rejoin_core::guard::GuardConfig;
 use rejoin_core::hub::{Answer, Command, HubConfig, HubInput, SessionView, ZoneKind};
@@ -220,7 +221,16 @@ impl Desk {
         for line in lines.filter(|line| line.id == connection) {
             line.closed.get_or_insert(CloseCode::Unspecified);
         }
-        self.input(HubInput::Closed { connection, code: None });
+        self.lose(connection, None);
+    }
+
+    /// Control frames of the transport come on the client's connection.
+    pub fn control(&mut self, name: &str, kind: FrameKind, count: usize) {
+        let connection = self.client(name).connection();
+        for _ in 0..count {
+            self.tell_connection(connection, ConnectionInput::Control { kind, bytes: 10 });
+        }
+        self.run();
     }
 
     /// The client neither acknowledges nor answers pings.
