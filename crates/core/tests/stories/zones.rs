@@ -82,6 +82,47 @@ fn a_panic_costs_its_sender_one_message_and_the_others_nothing() {
     assert_eq!(desk.ask("bob", "times panic"), "0", "it was never applied");
 }
 
+// What a zone has put on a link may be lost with the link.
+#[test]
+fn what_was_sent_before_a_fault_and_never_arrived_is_replayed() {
+    let mut desk = Desk::with_plaza(&["ann", "bob"]);
+    desk.mute("ann");
+    let (leg, seq) = (desk.client("ann").leg, desk.client("ann").seq);
+    desk.say("bob", "say lost");
+    desk.say("bob", "panic");
+    assert_eq!(desk.closed("ann"), None);
+    desk.cut("ann");
+    let client = desk.client_mut("ann");
+    (client.leg, client.seq) = (leg, seq);
+    desk.take("ann");
+    assert_eq!(desk.resume("ann").rung(), Rung::Replayed);
+    let heard = desk.take("ann");
+    assert!(heard.iter().any(|said| said.contains("lost")), "{heard:?}");
+}
+
+#[test]
+fn a_window_is_kept_while_a_zone_starts_again_and_no_more() {
+    for beyond in [0, 1] {
+        let mut desk = Desk::with_plaza(&["ann", "bob"]);
+        desk.hold_zones = true;
+        desk.say("bob", "panic");
+        for _ in 0..desk.config.window_frames + beyond {
+            desk.queue("ann", crate::desk::client::message("keep"));
+        }
+        desk.run();
+        let code = (beyond > 0).then_some(rejoin_core::wire::v1::CloseCode::Flooded);
+        assert_eq!((desk.closed("ann"), desk.closed("bob")), (code, None));
+        desk.hold_zones = false;
+        desk.run();
+        if beyond == 0 {
+            assert_eq!(desk.client("ann").applied, desk.client("ann").number);
+            let kept = desk.config.window_frames.to_string();
+            assert_eq!(desk.ask("ann", "times keep"), kept, "each is applied once");
+        }
+        desk.assert_plays("bob");
+    }
+}
+
 #[test]
 fn a_stuck_callback_is_charged_like_a_panic() {
     let mut desk = Desk::with_plaza(&["ann", "bob"]);
