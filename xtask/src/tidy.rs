@@ -17,6 +17,7 @@ mod rooms;
 mod sizes;
 mod source;
 mod tree;
+mod walks;
 
 use std::fmt;
 
@@ -56,6 +57,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("documented defaults", defaults::check),
     ("PROTOCOL.md and the proto", protocol::check),
     ("promises and what holds them", promises::check),
+    ("walks and words of ARCHITECTURE.md", walks::check),
     ("release profile", manifest::check_profile),
     ("pages", manifest::check_pages),
     ("links between pages", links::check),

@@ -16,9 +16,7 @@ pub use self::config::ConnectionConfig;
 pub use self::core::{ConnectionCore, ConnectionInput, ConnectionOutput, applied_frame};
 pub use self::handshake::AskId;
 pub(crate) use self::handshake::{Handshake, LoginClaim, Signing};
-pub(crate) use self::known::{
-    Attached, Connection, ConnectionPhase, Due, Idleness, PendingAttach, ResumePoint, Speaker,
-};
+pub(crate) use self::known::{Attached, Connection, ConnectionPhase};
 pub use self::message::{FromConnection, Route, Routed, ToConnection};
 pub use self::set::ConnectionSet;
 pub use self::table::{ConnectionState, FrameKind, Stage, Verdict, table};

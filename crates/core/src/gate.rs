@@ -162,6 +162,15 @@ impl<E: Gated> Gate<E> {
         may_submit && self.flow.as_ref().is_some_and(|flow| flow.next.is_some())
     }
 
+    /// Whether its owner has to settle it: the present input has left something, an effect may leave, or changes
+    /// may be submitted.
+    #[must_use]
+    pub fn is_unsettled(&self) -> bool {
+        let has_left =
+            |flow: &Flow<E>| flow.has_changed || !flow.input.is_empty() || !flow.ready.is_empty();
+        self.flow.as_deref().is_some_and(has_left) || (self.is_due() && !self.is_closed)
+    }
+
     /// Whether a batch is at the store.
     #[must_use]
     pub fn is_under_way(&self) -> bool {

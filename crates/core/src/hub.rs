@@ -1,29 +1,26 @@
-//! The hub: connections, sessions and identity. It owns every session of its node, decides who may
-//! speak for which, and sends each session's frames to the place where it is. Its `ZoneRegistry`
-//! supervises the zones. It runs no game code and touches no socket.
+//! The hub: what connects the machines of its node. It owns the handshakes and every session, finds the machine
+//! that a message is for, carries messages between them, and keeps indexes and deadlines. What a session decides
+//! is in `session/`; its `ZoneRegistry` supervises the zones. It runs no game code and touches no socket.
 
 pub mod config;
 
 mod accounts;
-mod attach;
+mod alarms;
+mod broadcast;
 mod command;
-mod commit;
 mod connections;
-mod deadline;
 mod guests;
 mod hello;
 mod id_block;
-mod lobby;
-mod native;
-mod place;
+mod login;
 mod player_gate;
 mod players;
+mod query;
 mod ration;
 mod recover;
-mod seats;
+mod sessions;
 mod shutdown;
 mod table;
-mod words;
 mod zones;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -34,35 +31,35 @@ use rejoin_wire::SharedFrame;
 use rejoin_wire::v1::{CloseCode, Farewell, ServerFrame, server_frame};
 
 pub use self::accounts::AccountProof;
-pub use self::command::{Answer, Audience, Changes, Command, SessionConfig, SessionView};
-pub use self::commit::AfterCommit;
+pub(crate) use self::alarms::{Alarm, Alarms};
+pub use self::command::{Answer, Audience, Command, SessionConfig};
 pub use self::config::{AccountPolicy, Admission, Duplicates, HubConfig, ZoneKind};
 pub use self::players::{PasswordHash, PlayerCommand, PlayerView, Whom};
+pub use self::query::{Query, Reply, SessionReport};
+pub(crate) use self::ration::Rations;
 pub use self::ration::{HubLoad, Spent};
 pub use self::recover::Recovered;
-pub use self::words::Word;
 
 use self::accounts::AfterAccount;
-use self::commit::Commits;
-use self::deadline::Alarms;
+use self::broadcast::Telling;
 use self::guests::Guests;
 use self::id_block::IdBlock;
 use self::player_gate::Player;
-use self::ration::Rations;
+use self::sessions::Commits;
 use self::table::Sessions;
-use self::words::Telling;
 use crate::account::Accounts;
 use crate::chance::Chance;
 pub use crate::connection::{AskId, ConnectionState, FrameKind, Stage, Verdict, table};
 use crate::connection::{Connection, ConnectionPhase, FromConnection, ToConnection};
 use crate::event::{Event, Offence, Step};
-use crate::exchange::{Link, ToHub, ToZone, ZoneName};
+use crate::exchange::{ToHub, ToZone, ZoneName};
 use crate::guard::Origin;
-use crate::id::{ConnectionId, OwnerEpoch, PlayerId, Revision, SessionEpoch, SessionId, ZoneId};
+use crate::id::{ConnectionId, OwnerEpoch, PlayerId, Revision, SessionId, ZoneId};
 use crate::mark::{Mark, hit};
 use crate::scope::{Batch, ScopeId};
 use crate::seat::{GameNews, SeatRefusal, SeatRequest};
-use crate::session::{Serializer, Session};
+pub use crate::session::{Changes, SessionView};
+use crate::session::{FromSession, Place, Serializer, SessionContext, SessionCore};
 use crate::text::clip;
 use crate::time::{Time, WallTime};
 use crate::zone::Delivery;
@@ -282,11 +279,8 @@ pub struct Hub {
     pub(crate) chance: Chance,
     pub(crate) connections: BTreeMap<ConnectionId, Connection>,
     pub(crate) sessions: Sessions,
-    /// Sessions that can be returned to, by player.
-    pub(crate) by_player: BTreeSet<(PlayerId, SessionId)>,
-    /// Sessions whose end is not committed yet, by their player and by the key they were opened with: a
-    /// crash would bring them back.
-    pub(crate) ending_of: BTreeSet<(PlayerId, SessionId)>,
+    /// Messages of sessions that are being delivered.
+    pub(crate) mail: VecDeque<(SessionId, FromSession)>,
     pub(crate) players: BTreeMap<PlayerId, Player>,
     pub(crate) guests: Guests,
     pub(crate) zones: ZoneRegistry,
@@ -304,7 +298,7 @@ pub struct Hub {
     pub(crate) rations: Rations,
     /// Players whose rows could not be read: they may be banned.
     pub(crate) quarantined: BTreeSet<PlayerId>,
-    pub(crate) book: Accounts<AfterAccount>,
+    pub(crate) accounts: Accounts<AfterAccount>,
     /// Orders that are answered once so much of what they end is committed, by their tickets.
     pub(crate) ending_for: BTreeMap<u64, usize>,
     /// Commands whose messages are not all sure to be heard yet, by their tickets.
@@ -355,7 +349,7 @@ impl Hub {
                 self.on_connection_message(now, connection, message);
             }
             HubInput::Closed { connection, code, spent } => {
-                self.closed(now, connection, code, spent);
+                self.closed(connection, code, spent);
             }
             HubInput::Verified { connection, ask, good } => {
                 self.verified(now, connection, ask, good);
@@ -371,14 +365,19 @@ impl Hub {
                 self.on_zone_message(now, zone, owner, message);
             }
             HubInput::Command { ticket, command } => self.command(now, ticket, command),
-            HubInput::Seat(request, verdict) => self.seat_answered(now, request, verdict),
+            HubInput::Seat(request, verdict) => {
+                let answered = |session: &mut SessionCore, cx: &mut SessionContext<'_>| {
+                    session.seat_answered(cx, request, verdict);
+                };
+                self.with_session(request.session, answered);
+            }
             HubInput::Wall(wall) => self.set_wall(now, wall),
-            HubInput::StoreFull(is_full) => self.store_full(now, is_full),
+            HubInput::StoreFull(is_full) => self.store_full(is_full),
             HubInput::Waiting(inputs) => self.set_waiting(inputs),
-            HubInput::Wake => self.wake(now),
-            HubInput::Shutdown => self.shut_down(now),
+            HubInput::Wake => self.wake(),
+            HubInput::Shutdown => self.shut_down(),
         }
-        self.settle_commits(now);
+        self.settle(now);
     }
 
     /// The next thing to carry out.
@@ -411,19 +410,19 @@ impl Hub {
     }
 
     /// All sessions.
-    pub fn sessions(&self) -> impl Iterator<Item = (SessionId, &Session)> {
+    pub fn sessions(&self) -> impl Iterator<Item = (SessionId, &SessionCore)> {
         self.sessions.iter().map(|(id, session)| (*id, &**session))
     }
 
     /// Sessions with ids above this one, in the order of their ids.
-    pub fn sessions_after(&self, id: SessionId) -> impl Iterator<Item = (SessionId, &Session)> {
+    pub fn sessions_after(&self, id: SessionId) -> impl Iterator<Item = (SessionId, &SessionCore)> {
         let above = (std::ops::Bound::Excluded(id), std::ops::Bound::Unbounded);
         self.sessions.range(above).map(|(id, session)| (*id, &**session))
     }
 
     /// One session.
     #[must_use]
-    pub fn session(&self, id: SessionId) -> Option<&Session> {
+    pub fn session(&self, id: SessionId) -> Option<&SessionCore> {
         self.sessions.get(&id).map(Box::as_ref)
     }
 
@@ -433,13 +432,26 @@ impl Hub {
         let Some(known) = self.connections.get(&connection) else {
             return ConnectionState::Disconnected;
         };
-        let session = known.session().and_then(|(session, _)| self.sessions.get(&session));
-        match (known.stage(), session.map(|session| &session.place)) {
-            (Stage::AwaitingHello | Stage::Deciding, _) => ConnectionState::Connecting,
-            (Stage::Live, Some(crate::session::Place::In(_))) => ConnectionState::InGame,
-            (Stage::Live, _) => ConnectionState::Connected,
-            (Stage::Closing, _) => ConnectionState::Disconnecting,
+        match known.stage() {
+            Stage::AwaitingHello | Stage::Deciding => ConnectionState::Connecting,
+            Stage::Closing => ConnectionState::Disconnecting,
+            Stage::Live => {
+                let session = known.session().and_then(|(session, _)| self.session(session));
+                match session.filter(|session| session.is_live_on(connection)) {
+                    None => ConnectionState::Connecting,
+                    Some(session) if matches!(session.place(), Place::In(_)) => {
+                        ConnectionState::InGame
+                    }
+                    Some(_) => ConnectionState::Connected,
+                }
+            }
         }
+    }
+
+    /// One session as the outside may see it.
+    #[must_use]
+    pub fn view(&self, id: SessionId) -> Option<SessionView> {
+        self.session(id).map(SessionCore::view)
     }
 
     /// Whether all that was running before the last crash runs again.
@@ -454,10 +466,6 @@ impl Hub {
 
     pub(crate) fn send(&mut self, connection: ConnectionId, frame: server_frame::Frame) {
         let frame = SharedFrame::new(&ServerFrame { frame: Some(frame) });
-        self.send_shared(connection, frame);
-    }
-
-    pub(crate) fn send_shared(&mut self, connection: ConnectionId, frame: SharedFrame) {
         self.push(HubOutput::Send { connection, frame });
     }
 
@@ -490,26 +498,21 @@ impl Hub {
     }
 
     /// A hello broke the rules: only its connection is affected.
-    pub(crate) fn violation(&mut self, now: Time, connection: ConnectionId, text: &str) {
+    pub(crate) fn violation(&mut self, connection: ConnectionId, text: &str) {
         hit(Mark::Malformed);
         self.count_violation(connection);
-        self.drop_connection(now, connection, CloseCode::Malformed, text);
+        self.drop_connection(connection, CloseCode::Malformed, text);
     }
 
-    /// Closes a connection and, if it spoke for a session, drops that.
+    /// Closes a connection that has no session.
     pub(crate) fn drop_connection(
         &mut self,
-        now: Time,
         connection: ConnectionId,
         code: CloseCode,
         text: &str,
     ) {
-        let speaks_for = self.connections.get(&connection).and_then(Connection::session);
         self.tell_severed(connection, code);
         self.close(connection, code, text, 0);
-        if let Some((session, epoch)) = speaks_for {
-            self.dropped(now, session, epoch, connection, code);
-        }
     }
 
     /// If it is the peer's own doing that a connection is closed, whoever listens is told.
@@ -525,24 +528,6 @@ impl Hub {
 
     /// The sessions of a player that can be returned to, oldest first.
     pub(crate) fn sessions_of(&self, player: PlayerId) -> Vec<SessionId> {
-        let theirs = (player, SessionId(0))..=(player, SessionId(u64::MAX));
-        self.by_player.range(theirs).map(|(_, session)| *session).collect()
-    }
-
-    /// Sessions of a player, or opened with its key, whose end is not committed yet.
-    pub(crate) fn ending_of(&self, player: PlayerId) -> impl Iterator<Item = SessionId> {
-        let theirs = (player, SessionId(0))..=(player, SessionId(u64::MAX));
-        self.ending_of.range(theirs).map(|(_, session)| *session)
-    }
-
-    pub(crate) fn link_of(&self, session: SessionId) -> Option<Link> {
-        let session = self.sessions.get(&session)?;
-        Some(Link { connection: session.connection()?, epoch: session.epoch })
-    }
-
-    /// Whether a connection has been welcomed for this epoch.
-    pub(crate) fn is_live(&self, connection: ConnectionId, of: SessionEpoch) -> bool {
-        let attached = self.connections.get(&connection).and_then(Connection::attached);
-        attached.is_some_and(|attached| attached.is_live && attached.epoch == of)
+        self.sessions.of_player(player).collect()
     }
 }

@@ -1,29 +1,54 @@
-//! A player's presence on the service. It outlives connections; its scope alone decides where it
-//! is. Connections, epochs and deadlines are the hub's business; this is what one session is and
-//! how it looks in the store.
+//! One session: a player's presence on the service, which outlives connections. A session decides everything
+//! about itself: who may speak for it, where it is, how long it is held, what its client is owed. Each kind of
+//! decision has a file here. What it reads and what it asks of others comes and goes through its
+//! [`SessionContext`]; whatever must not be seen before a change is durable waits in its gate.
 
+mod attach;
+mod calls;
+mod context;
 mod downstream;
-pub mod row;
+mod effect;
+mod ending;
+mod hold;
+mod life;
+mod link;
+mod lobby;
+mod local;
+mod place;
+mod quiet;
+mod resume;
+mod row;
+mod seats;
 pub mod token;
+mod view;
+mod words;
 
 use std::time::Duration;
 
 use bytes::Bytes;
 
-pub use self::downstream::Downstream;
-pub(crate) use self::downstream::Outgoing;
+pub(crate) use self::context::{FindReason, FindZone, FromSession, Moment, SessionContext};
+pub(crate) use self::downstream::{Downstream, Outgoing};
+pub(crate) use self::effect::AfterCommit;
+use self::life::Life;
+pub(crate) use self::resume::{Attaching, Newcomer, ResumeAsk, Resumed};
+use self::token::{TokenNumber, Tokens};
+pub use self::view::{Changes, SessionView};
+pub(crate) use self::words::{Word, too_large};
 use crate::call::Calls;
-use crate::event::EndCause;
+use crate::event::{EndCause, Event};
 use crate::exchange::{Hold, ZoneName};
 use crate::gate::Gate;
 use crate::guard::Origin;
-use crate::hub::{AfterCommit, Spent, Word};
-use crate::id::{ConnectionId, Leg, ObjectId, OwnerEpoch, PlayerId, SessionEpoch, ZoneId};
-use crate::scope::History;
+use crate::hub::{HubOutput, Spent};
+use crate::id::{
+    ConnectionId, Leg, ObjectId, OwnerEpoch, PlayerId, SessionEpoch, SessionId, ZoneId,
+};
+use crate::scope::{History, Opened, ScopeId};
 use crate::seat::Seating;
-use crate::stream::Inbound;
+use crate::stream::{Inbound, OutboxLimits};
 use crate::time::{Time, WallTime};
-use crate::timeline::Timeline;
+use crate::timeline::{Timeline, What};
 
 /// How messages of a session are written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -49,18 +74,6 @@ pub enum Identity {
     Anonymous,
     /// The server's own.
     Server,
-}
-
-/// What a hold needs to know of the time its player is away. Not kept over a restart, and neither is
-/// what bars an address.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Absence {
-    /// Where its last connection came from.
-    pub(crate) seen_from: Option<Origin>,
-    /// When the hold began.
-    pub(crate) since: Time,
-    /// For how long of it the hold stood still, because its address was barred.
-    pub(crate) stood_still: Duration,
 }
 
 /// Switches of a session.
@@ -152,146 +165,165 @@ pub enum Place {
 }
 
 /// A session.
-pub struct Session {
-    /// Whose.
-    pub player: PlayerId,
+pub struct SessionCore {
+    id: SessionId,
+    player: PlayerId,
     /// The player that its key or secret would be alone: another one where that belongs to an account.
-    pub credential: PlayerId,
-    /// How the player is known.
-    pub identity: Identity,
+    credential: PlayerId,
+    identity: Identity,
     /// Which connection may speak.
-    pub epoch: SessionEpoch,
+    epoch: SessionEpoch,
     /// What opens it again.
-    pub tokens: token::Tokens,
-    /// Who is there.
-    pub presence: Presence,
-    /// Where it is.
-    pub place: Place,
+    tokens: Tokens,
+    life: Life,
+    /// Where its last connection came from. Not kept over a restart.
+    seen_from: Option<Origin>,
+    place: Place,
     /// The open leg, if it is in no zone; its stay in any case.
-    pub leg: Leg,
+    leg: Leg,
     /// What is consumed of the client's stream, while the session is in no zone.
-    pub(crate) inbound: Inbound,
+    inbound: Inbound,
     /// What the session owes its client, apart from its zone.
-    pub(crate) downstream: Downstream,
+    downstream: Downstream,
     /// How long it is held where no zone says otherwise.
-    pub hold: Hold,
-    /// How its messages are written.
-    pub serializer: Serializer,
-    /// Switches.
-    pub flags: Flags,
+    hold: Hold,
+    serializer: Serializer,
+    flags: Flags,
     /// What it may do, as bits that the game defines.
-    pub permissions: u32,
+    permissions: u32,
     /// Arbitrary data of the game.
-    pub data: Bytes,
+    data: Bytes,
     /// The object its player controls.
-    pub avatar: Option<ObjectId>,
-    /// Measured round trips.
-    pub latency: Latency,
+    avatar: Option<ObjectId>,
+    latency: Latency,
     /// Runs once a drop, before the hold starts.
-    pub disconnect_callback: Option<u64>,
+    disconnect_callback: Option<u64>,
     /// It is on its way out.
-    pub ending: Option<EndCause>,
-    /// When it began.
-    pub began: WallTime,
-    /// Where its player was last, and how its hold runs since.
-    pub absence: Absence,
+    ending: Option<EndCause>,
+    /// Nothing of it is left anywhere else: its scope is being deleted.
+    is_over: bool,
+    began: WallTime,
     /// When its newest token was confirmed.
-    pub confirmed_at: Time,
-    /// What happened to it.
-    pub timeline: Timeline,
+    confirmed_at: Time,
+    timeline: Timeline,
     /// Open calls from outside zones.
-    pub calls: Option<Box<Calls>>,
+    calls: Option<Box<Calls>>,
     /// What waits for the session's commits.
-    pub gate: Gate<AfterCommit>,
+    gate: Gate<AfterCommit>,
     /// While it was in no zone it did not take a numbered frame, and asks for it once it takes one.
-    pub owes_resend: bool,
+    owes_resend: bool,
     /// Up to this number its client has been told what was lost.
-    pub lost_known: u64,
+    lost_known: u64,
     /// The token of the last Welcome to a return, and the number up to which that told of losses.
-    pub lost_told: Option<(token::TokenNumber, u64)>,
+    lost_told: Option<(TokenNumber, u64)>,
     /// Its zone waits for an answer of its peer.
-    pub zone_awaits: bool,
+    zone_awaits: bool,
     /// Its zone was lost, and its client has not been told yet.
-    pub zone_lost: bool,
+    zone_lost: bool,
     /// Rolled back: whatever position its client names may be one of a stream that is gone. Until the client
     /// has acknowledged something said since, every return is a resync.
-    pub history: History,
+    history: History,
     /// The row that says so is not up to date.
-    pub history_dirty: bool,
+    history_dirty: bool,
     /// The stay that it joined again after a crash, in a zone that keeps nothing back: its client may have
     /// heard of that stay before, and those numbers are given to other messages now.
-    pub rejoined_stay: Option<u32>,
+    rejoined_stay: Option<u32>,
     /// What its player has spent, from connection to connection.
-    pub spent: Spent,
+    spent: Spent,
     /// Messages from outside the game that its zone has not committed yet.
-    pub words: Vec<Word>,
+    words: Vec<Word>,
     /// The seat it is in a Game with, and those the directory still has to hear of.
-    pub seats: Vec<Seating>,
+    seats: Vec<Seating>,
 }
 
-impl Session {
-    /// Notes whether something that was told to the client may be gone. True: that is news.
-    pub fn set_history(&mut self, history: History) -> bool {
-        let is_news = self.history != history;
-        self.history = history;
-        self.history_dirty |= is_news;
-        is_news
-    }
-
-    /// Whether a position that its client names may be of a stream that is gone.
-    #[must_use]
-    pub fn is_rolled_back(&self, leg: Leg) -> bool {
-        self.history == History::RolledBack || self.rejoined_stay == Some(leg.stay)
-    }
-
-    /// The highest number consumed of the client's stream, while the session is in no zone.
-    #[must_use]
-    pub fn applied(&self) -> u64 {
-        self.inbound.applied()
-    }
-
-    /// The connection that speaks for it.
-    #[must_use]
-    pub fn connection(&self) -> Option<ConnectionId> {
-        match self.presence {
-            Presence::Here(connection) => Some(connection),
-            _ => None,
+impl SessionCore {
+    /// A session that begins; nobody is there yet.
+    pub(crate) fn new(
+        id: SessionId,
+        player: PlayerId,
+        identity: Identity,
+        hold: Hold,
+        began: WallTime,
+    ) -> Self {
+        Self {
+            id,
+            player,
+            credential: player,
+            identity,
+            epoch: SessionEpoch(0),
+            tokens: Tokens::default(),
+            life: Life::Preconnect,
+            seen_from: None,
+            place: Place::Nowhere,
+            leg: Leg::first(1),
+            inbound: Inbound::default(),
+            downstream: Downstream::new(),
+            hold,
+            serializer: Serializer::Protobuf,
+            flags: Flags::default(),
+            permissions: 0,
+            data: Bytes::new(),
+            avatar: None,
+            latency: Latency::default(),
+            disconnect_callback: None,
+            ending: None,
+            is_over: false,
+            began,
+            confirmed_at: Time::ZERO,
+            timeline: Timeline::default(),
+            calls: None,
+            gate: Gate::new(ScopeId::Session(id)),
+            owes_resend: false,
+            lost_known: 0,
+            lost_told: None,
+            zone_awaits: false,
+            zone_lost: false,
+            history: History::Whole,
+            history_dirty: false,
+            rejoined_stay: None,
+            spent: Spent::default(),
+            words: Vec::new(),
+            seats: Vec::new(),
         }
     }
 
-    /// Whether it lives in the server and is given values instead of frames.
-    #[must_use]
-    pub fn is_native(&self) -> bool {
-        self.serializer == Serializer::Native
+    /// A session as its scope tells; nobody is there yet.
+    ///
+    /// # Errors
+    /// Says what is wrong with the rows.
+    pub fn open(id: SessionId, opened: &Opened, limits: OutboxLimits) -> Result<Self, String> {
+        row::load(id, opened, limits)
     }
 
-    /// The zone it is in or on its way into.
-    #[must_use]
-    pub fn zone(&self) -> Option<ZoneId> {
-        match &self.place {
-            Place::Nowhere => None,
-            Place::Joining(joining) => Some(joining.zone),
-            Place::In(zone) => Some(*zone),
+    /// Begins, and says so once that is committed; `connection`: the one that it begins for.
+    pub(crate) fn begin(&mut self, cx: &mut SessionContext<'_>, connection: Option<ConnectionId>) {
+        self.timeline.record(cx.at.wall, What::Began, 0);
+        cx.counts.sessions_total += 1;
+        self.start_lifetime(cx);
+        self.touch();
+        let event = Event::PlayerConnected { session: self.id, player: self.player, connection };
+        self.after_event(event);
+    }
+
+    /// It differs from its scope.
+    fn touch(&mut self) {
+        // Nothing of a session whose scope is being deleted is kept.
+        if !self.is_over {
+            self.gate.touch();
         }
+    }
+
+    /// Carries something out once all changes so far are committed.
+    pub(crate) fn after(&mut self, effect: AfterCommit) {
+        self.gate.after(effect);
+    }
+
+    fn after_event(&mut self, event: Event) {
+        self.after(AfterCommit::Output(HubOutput::Event(event)));
     }
 
     /// Where a client stands that has heard the `Parted` of the open leg.
-    #[must_use]
-    pub fn parted_to(&self) -> (Leg, u64) {
+    fn parted_to(&self) -> (Leg, u64) {
         (Leg::first(self.leg.stay.saturating_add(1)), 0)
-    }
-
-    /// Its client has shown that it has a token. True: some were retired by that.
-    pub(crate) fn confirm(&mut self, number: token::TokenNumber) -> bool {
-        if let Some((_, through)) = self.lost_told.take_if(|(told, _)| *told <= number) {
-            self.lost_known = self.lost_known.max(through);
-        }
-        self.tokens.confirm(number)
-    }
-
-    /// Whether it is held.
-    #[must_use]
-    pub fn is_held(&self) -> bool {
-        matches!(self.presence, Presence::Away(_))
     }
 }

@@ -311,6 +311,15 @@ impl ZoneRegistry {
         self.zones.contains_key(&zone)
     }
 
+    /// All zones with their names, in the order of their ids.
+    pub(crate) fn names(&self) -> impl Iterator<Item = (ZoneId, &ZoneName)> {
+        self.zones.iter().map(|(id, entry)| (*id, &entry.name))
+    }
+
+    pub(crate) fn name(&self, zone: ZoneId) -> Option<&ZoneName> {
+        self.zones.get(&zone).map(|entry| &entry.name)
+    }
+
     /// Whether there is a kind of zone with this name.
     pub(crate) fn has_kind(&self, kind: &str) -> bool {
         self.config.kinds.contains_key(kind)

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use rejoin_core::agent::{Agent, AgentCore, AgentInput, AgentMachine};
 use rejoin_core::exchange::ZoneName;
-use rejoin_core::hub::{Answer, SessionConfig};
+use rejoin_core::hub::{Answer, Query, Reply, SessionConfig};
 use rejoin_core::id::SessionId;
 use rejoin_core::session::Presence;
 use rejoin_wire::v1::RefusalCode;
@@ -16,7 +16,7 @@ use tokio::runtime::{Builder, Handle, Runtime};
 
 use crate::clock::MonotonicClock;
 use crate::local_sessions::Deliveries;
-use crate::server::{Server, ServerError, Shared};
+use crate::server::{Server, ServerError, Shared, expect_reply};
 
 /// Threads on which agents play.
 const AGENT_THREADS: usize = 2;
@@ -115,7 +115,13 @@ impl Server {
         let Some(view) = found.filter(|view| view.presence == Presence::Native) else {
             return Err(ServerError::Refused(Answer::Unknown));
         };
-        let zone = self.ask(move |_, names| names.get(&view.zone?).cloned()).await?;
+        let zone = match view.zone {
+            Some(zone) => {
+                let reply = self.query(Query::Zone(zone)).await?;
+                expect_reply!(reply, Reply::Zone(name) => name)?
+            }
+            None => None,
+        };
         self.play(session, agent, zone)
     }
 

@@ -7,9 +7,8 @@ use std::time::Duration;
 
 use ed25519_dalek::{Signature, VerifyingKey};
 use rejoin_core::event::Event;
-use rejoin_core::exchange::ZoneName;
 use rejoin_core::hub::{Answer, AskId, Command, Hub, HubInput, HubOutput, Warning};
-use rejoin_core::id::{ConnectionId, SessionId, ZoneId};
+use rejoin_core::id::{ConnectionId, SessionId};
 use rejoin_core::zone::ZoneSpec;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::MissedTickBehavior;
@@ -64,7 +63,6 @@ pub(crate) struct HubTask {
 /// The part of the task's state that starts empty.
 #[derive(Default)]
 pub(crate) struct Own {
-    names: BTreeMap<ZoneId, ZoneName>,
     answers: BTreeMap<u64, oneshot::Sender<Answer>>,
     last_ticket: u64,
     /// Requests that have not been sent to the store's thread yet.
@@ -228,7 +226,7 @@ impl HubTask {
                     self.sight.follow_flags(session.0, session.1);
                 }
             }
-            HubMail::Ask(question) => question(&self.hub, &self.own.names),
+            HubMail::Query(query, answer) => drop(answer.send(self.hub.query(&query))),
             // A second stop: the first is being carried out.
             HubMail::Stop(done) => drop(done),
         }
@@ -305,7 +303,6 @@ impl HubTask {
             }
             HubOutput::OpenZone(spec) => self.open_zone(spec),
             HubOutput::DropZone(zone) => {
-                self.own.names.remove(&zone);
                 self.sight.watch_mailbox(zone, None);
                 self.own.store_requests.push(StoreRequest::DropZone(zone));
                 // It hears all that was said to it before it is dropped.
@@ -331,7 +328,6 @@ impl HubTask {
 
     fn open_zone(&mut self, spec: Box<ZoneSpec>) {
         let depth = Depth::default();
-        self.own.names.insert(spec.id, spec.name.clone());
         self.sight.watch_mailbox(spec.id, Some(depth.clone()));
         self.own.store_requests.push(StoreRequest::OpenZone(spec, depth));
         self.send_all();

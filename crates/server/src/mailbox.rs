@@ -3,23 +3,17 @@
 //! thread and the checks of logins, and is emptied first. The hub's task itself never waits for a
 //! receiver, so there is no circle in which all wait.
 
-use rejoin_core::exchange::ZoneName;
-use rejoin_core::hub::{Answer, Command, Hub, HubInput};
-use rejoin_core::id::ZoneId;
-use std::collections::BTreeMap;
+use rejoin_core::hub::{Answer, Command, HubInput, Query, Reply};
 use tokio::sync::{mpsc, oneshot};
 
 /// Messages that wait in each channel before its senders do.
 pub(crate) const MAILBOX_MAX: usize = 8_192;
 
-/// A question about the hub, answered between two inputs.
-pub(crate) type HubQuestion = Box<dyn FnOnce(&Hub, &BTreeMap<ZoneId, ZoneName>) + Send>;
-
 /// What the external channel carries.
 pub(crate) enum HubMail {
     Input(HubInput),
     Command(Command, oneshot::Sender<Answer>),
-    Ask(HubQuestion),
+    Query(Query, oneshot::Sender<Reply>),
     /// Close every connection and end; resolved when the hub has ended.
     Stop(oneshot::Sender<()>),
 }

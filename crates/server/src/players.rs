@@ -6,7 +6,9 @@ mod kept;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use rejoin_core::account::{Account, Holder};
-use rejoin_core::hub::{Command, Hub, PasswordHash, PlayerCommand, PlayerView, Whom};
+use rejoin_core::hub::{
+    Command, PasswordHash, PlayerCommand, PlayerView, Query, Reply, SessionReport, Whom,
+};
 use rejoin_core::id::{PlayerId, SessionId};
 use rejoin_core::time::WallTime;
 use serde_json::{Value, json};
@@ -15,7 +17,7 @@ pub use self::kept::{KeptError, KeptPlayers, export_kept};
 
 use crate::admin::shape;
 use crate::identity::PasswordError;
-use crate::server::{Server, ServerError};
+use crate::server::{Server, ServerError, expect_reply};
 
 impl Server {
     /// Changes a player or its account, and waits until the change is durable and the sessions that it ends
@@ -32,7 +34,8 @@ impl Server {
     /// # Errors
     /// The server has stopped.
     pub async fn player(&self, whom: Whom) -> Result<Option<PlayerView>, ServerError> {
-        self.ask(move |hub, _| hub.player(&whom)).await
+        let reply = self.query(Query::Player(whom)).await?;
+        expect_reply!(reply, Reply::Player(found) => found.map(|found| *found))
     }
 
     /// Players with an account and players who are banned, in the order of their ids, above one.
@@ -44,7 +47,8 @@ impl Server {
         after: Option<PlayerId>,
         most: usize,
     ) -> Result<Vec<PlayerView>, ServerError> {
-        self.ask(move |hub, _| hub.players_after(after, most)).await
+        let reply = self.query(Query::Players { after, most }).await?;
+        expect_reply!(reply, Reply::Players(page) => page)
     }
 
     /// All that is kept of a player, as JSON; none: there is no such one.
@@ -52,7 +56,8 @@ impl Server {
     /// # Errors
     /// The server has stopped.
     pub async fn export_player(&self, whom: Whom) -> Result<Option<Value>, ServerError> {
-        self.ask(move |hub, _| export(hub, &whom)).await
+        let reply = self.query(Query::Export(whom)).await?;
+        expect_reply!(reply, Reply::Export(found) => found.map(|found| export(&found.0, &found.1)))
     }
 
     /// Hashes a password, on the threads that there are for that.
@@ -104,22 +109,19 @@ fn account(account: &Account) -> Value {
 
 /// All that is kept of a player: what [`shown`] tells, and its sessions whole. What games keep in their
 /// zones is theirs to tell.
-#[must_use]
-pub fn export(hub: &Hub, whom: &Whom) -> Option<Value> {
-    let view = hub.player(whom)?;
-    let mut all = shown(&view);
-    let sessions = view.sessions.iter().filter_map(|id| {
-        let (view, kept) = (hub.view(*id)?, hub.session(*id)?);
-        let mut one = shape::session(&view);
+fn export(player: &PlayerView, sessions: &[SessionReport]) -> Value {
+    let mut all = shown(player);
+    let sessions = sessions.iter().map(|kept| {
+        let mut one = shape::session(&kept.view);
         let (began, timeline) = shape::timeline(&kept.timeline, kept.began);
         one["began_ms"] = began;
         one["timeline"] = timeline;
-        one["data"] = STANDARD.encode(&view.data).into();
+        one["data"] = STANDARD.encode(&kept.view.data).into();
         one["key"] = kept.credential.to_string().into();
         let seats = kept.seats.iter().map(|seat| format!("{seat:?}"));
         one["seats"] = seats.collect::<Vec<_>>().into();
-        Some(one)
+        one
     });
     all["sessions"] = sessions.collect::<Vec<_>>().into();
-    Some(all)
+    all
 }

@@ -9,7 +9,9 @@ use bytes::Bytes;
 use rejoin_core::connection::ConnectionConfig;
 use rejoin_core::event::{EndCause, Event};
 use rejoin_core::exchange::{Native, ZoneName};
-use rejoin_core::hub::{Answer, Changes, Command, Hub, HubCounts, SessionConfig, SessionView};
+use rejoin_core::hub::{
+    Answer, Changes, Command, HubCounts, Query, Reply, SessionConfig, SessionReport, SessionView,
+};
 use rejoin_core::id::{CallId, SessionId, ZoneId};
 use rejoin_core::session::Flags;
 use rejoin_wire::Limits;
@@ -27,6 +29,23 @@ use crate::mailbox::{ExternalSender, HubMail, WeakInternalSender};
 use crate::sight::SharedSight;
 use crate::store_thread::{StoreRequest, StoreSender};
 use crate::zones::{WorkerThreads, ZoneInboxes};
+
+/// The value of a reply of the hub, which is of the same name as its query.
+macro_rules! expect_reply {
+    ($reply:expr, $expected:pat => $value:expr) => {
+        match $reply {
+            $expected => Ok($value),
+            other => Err($crate::server::wrong_reply(&other)),
+        }
+    };
+}
+pub(crate) use expect_reply;
+
+#[cold]
+pub(crate) fn wrong_reply(reply: &Reply) -> ServerError {
+    rejoin_core::never!("another query was answered: {reply:?}");
+    ServerError::Stopped
+}
 
 /// How long zones have to end what they are doing when the server stops.
 const ZONES_STOP: Duration = Duration::from_secs(10);
@@ -197,7 +216,16 @@ impl Server {
     /// # Errors
     /// The server has stopped.
     pub async fn session(&self, id: SessionId) -> Result<Option<SessionView>, ServerError> {
-        self.ask(move |hub, _| hub.view(id)).await
+        Ok(self.session_report(id).await?.map(|found| found.view))
+    }
+
+    /// The same with its last story and its seats.
+    pub(crate) async fn session_report(
+        &self,
+        id: SessionId,
+    ) -> Result<Option<Box<SessionReport>>, ServerError> {
+        let reply = self.query(Query::Session(id)).await?;
+        expect_reply!(reply, Reply::Session(found) => found)
     }
 
     /// All sessions, in the order of their ids.
@@ -205,7 +233,20 @@ impl Server {
     /// # Errors
     /// The server has stopped.
     pub async fn sessions(&self) -> Result<Vec<SessionView>, ServerError> {
-        self.ask(|hub, _| hub.sessions().filter_map(|(id, _)| hub.view(id)).collect()).await
+        self.sessions_after(SessionId(0), usize::MAX).await
+    }
+
+    /// Sessions above this one in the order of their ids, at most so many.
+    ///
+    /// # Errors
+    /// The server has stopped.
+    pub(crate) async fn sessions_after(
+        &self,
+        after: SessionId,
+        most: usize,
+    ) -> Result<Vec<SessionView>, ServerError> {
+        let reply = self.query(Query::Sessions { after, most }).await?;
+        expect_reply!(reply, Reply::Sessions(page) => page)
     }
 
     /// How many sessions are connected; held ones are not counted.
@@ -213,7 +254,8 @@ impl Server {
     /// # Errors
     /// The server has stopped.
     pub async fn active_count(&self) -> Result<usize, ServerError> {
-        self.ask(|hub, _| hub.active_count()).await
+        let reply = self.query(Query::ActiveCount).await?;
+        expect_reply!(reply, Reply::ActiveCount(count) => count)
     }
 
     /// Figures of the hub.
@@ -221,7 +263,8 @@ impl Server {
     /// # Errors
     /// The server has stopped.
     pub async fn counts(&self) -> Result<HubCounts, ServerError> {
-        self.ask(|hub, _| hub.counts()).await
+        let reply = self.query(Query::Counts).await?;
+        expect_reply!(reply, Reply::Counts(counts) => counts)
     }
 
     /// Ends a session.
@@ -286,7 +329,8 @@ impl Server {
     /// # Errors
     /// The server has stopped.
     pub async fn zones(&self) -> Result<Vec<(ZoneId, ZoneName)>, ServerError> {
-        self.ask(|_, names| names.iter().map(|(id, name)| (*id, name.clone())).collect()).await
+        let reply = self.query(Query::Zones).await?;
+        expect_reply!(reply, Reply::Zones(zones) => zones)
     }
 
     /// Whether a zone is open or being opened.
@@ -295,7 +339,8 @@ impl Server {
     /// The server has stopped.
     pub async fn is_open(&self, zone: &ZoneName) -> Result<bool, ServerError> {
         let id = ZoneId::of(&zone.kind, &zone.name);
-        self.ask(move |_, names| names.contains_key(&id)).await
+        let reply = self.query(Query::Zone(id)).await?;
+        expect_reply!(reply, Reply::Zone(found) => found.is_some())
     }
 
     /// The events from now on. A reader that falls far behind misses some, and gets an error that says how
@@ -388,13 +433,11 @@ impl Server {
         }
     }
 
-    pub(crate) async fn ask<T: Send + 'static>(
-        &self,
-        question: impl FnOnce(&Hub, &std::collections::BTreeMap<ZoneId, ZoneName>) -> T + Send + 'static,
-    ) -> Result<T, ServerError> {
+    /// Asks the hub.
+    pub(crate) async fn query(&self, query: Query) -> Result<Reply, ServerError> {
         let (sender, answer) = oneshot::channel();
-        let ask = HubMail::Ask(Box::new(move |hub, names| drop(sender.send(question(hub, names)))));
-        self.0.external.send(ask).await.map_err(|_| ServerError::Stopped)?;
+        let mail = HubMail::Query(query, sender);
+        self.0.external.send(mail).await.map_err(|_| ServerError::Stopped)?;
         answer.await.map_err(|_| ServerError::Stopped)
     }
 }

@@ -10,7 +10,7 @@ use rejoin_core::event::{Event, Offence, Step};
 use rejoin_core::guard::DoorRefusal;
 use rejoin_core::hub::Hub;
 use rejoin_core::id::{ConnectionId, SessionId, ZoneId};
-use rejoin_core::session::{Flags, Presence, Session};
+use rejoin_core::session::{Flags, Presence, SessionCore};
 use rejoin_wire::v1::ClientFrame;
 use rejoin_wire::{DecodeError, Limits, SharedFrame};
 use tokio::sync::broadcast;
@@ -137,12 +137,12 @@ impl Sight {
     /// Takes up the sessions that were there before the server started.
     pub(crate) fn recover(&self, hub: &Hub) {
         for (id, session) in hub.sessions() {
-            let there = match session.presence {
+            let there = match session.presence() {
                 Presence::Native => Attendance::Native,
                 Presence::Here(_) => Attendance::Active,
                 Presence::Preconnect | Presence::Away(_) => Attendance::Held,
             };
-            self.add(Tally::new(id, session.began, there));
+            self.add(Tally::new(id, session.began(), there));
             self.follow_flags(id, session);
         }
     }
@@ -170,9 +170,9 @@ impl Sight {
 
     /// The session's own switch decides whether its frames are logged; only how much of them is
     /// shown is decided here, and not kept anywhere.
-    pub(crate) fn follow_flags(&self, id: SessionId, session: &Session) {
+    pub(crate) fn follow_flags(&self, id: SessionId, session: &SessionCore) {
         let Some(tally) = self.tallies.get(id) else { return };
-        match (session.flags.has(Flags::PACKET_LOGGING), tally.frame_log()) {
+        match (session.flags().has(Flags::PACKET_LOGGING), tally.frame_log()) {
             (false, _) => tally.set_frame_log(FrameLog::Off),
             (true, FrameLog::Off) => tally.set_frame_log(FrameLog::On),
             (true, _) => {}

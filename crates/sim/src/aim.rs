@@ -119,7 +119,7 @@ impl World {
                 self.aim(Operation::ZoneEnd, inside.chain([ScopeId::Zone(*zone)]).collect());
             }
             HubInput::Command { command: Command::Ban(player, _), .. } => {
-                let theirs = self.sessions_of(|session| session.player == *player);
+                let theirs = self.sessions_of(|session| session.player() == *player);
                 self.aim(Operation::Ban, theirs.chain([ScopeId::Player(*player)]).collect());
             }
             _ => {}
@@ -151,7 +151,7 @@ impl World {
     /// The scopes of all sessions that are so.
     fn sessions_of(
         &self,
-        is_so: impl Fn(&rejoin_core::session::Session) -> bool,
+        is_so: impl Fn(&rejoin_core::session::SessionCore) -> bool,
     ) -> std::vec::IntoIter<ScopeId> {
         let sessions = self.node.hub.iter().flat_map(|hub| hub.sessions());
         let found: Vec<SessionId> =

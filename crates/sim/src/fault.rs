@@ -138,17 +138,17 @@ impl World {
             doing.insert("crash within recovery");
         }
         for (_, session) in hub.sessions() {
-            match &session.place {
+            match session.place() {
                 Place::Joining(joining) if joining.to == 0 => {
                     doing.insert("crash within a transfer")
                 }
                 Place::Joining(_) => doing.insert("crash within a join"),
                 _ => false,
             };
-            if session.ending.is_some() {
+            if session.ending().is_some() {
                 doing.insert("crash within the end of a session");
             }
-            for seating in &session.seats {
+            for seating in session.seats() {
                 doing.insert(match seating.step {
                     SeatStep::Claiming => "crash within the claim of a seat",
                     SeatStep::Confirming => "crash within the confirmation of a seat",
@@ -377,7 +377,7 @@ impl World {
     }
 
     fn player_of(&self, session: SessionId) -> Option<PlayerId> {
-        self.node.hub.as_ref()?.session(session).map(|session| session.player)
+        self.node.hub.as_ref()?.session(session).map(|session| session.player())
     }
 
     /// Somebody ended this session from outside: its player cannot be blamed.

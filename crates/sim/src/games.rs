@@ -286,7 +286,7 @@ impl World {
         }
         let session = player.books.session.map(SessionId);
         let id = session.and_then(|id| self.node.hub.as_ref()?.session(id));
-        let Some(id) = id.map(|session| session.player) else { return };
+        let Some(id) = id.map(|session| session.player()) else { return };
         let make =
             self.games.is_empty() || (self.rng.per_mille(100) && self.games.len() < GAMES_MAX);
         if make {
@@ -307,7 +307,7 @@ impl World {
     pub fn seat_native(&mut self) {
         let Some(session) = self.natives.last().copied() else { return };
         let known = self.node.hub.as_ref().and_then(|hub| hub.session(SessionId(session)));
-        let Some(player) = known.map(|session| session.player.to_string()) else { return };
+        let Some(player) = known.map(|session| session.player().to_string()) else { return };
         if self.games.is_empty() {
             return;
         }
@@ -321,7 +321,7 @@ impl World {
     #[must_use]
     pub fn seats_settled(&self) -> bool {
         let hub = self.node.hub.iter();
-        let mut seats = hub.flat_map(|hub| hub.sessions()).flat_map(|(_, session)| &session.seats);
+        let mut seats = hub.flat_map(|hub| hub.sessions()).flat_map(|(_, session)| session.seats());
         self.node.bureau.is_none() || seats.all(|seating| seating.step == SeatStep::Active)
     }
 
@@ -347,8 +347,8 @@ impl World {
             let zone = zone_id(*game);
             let mut members: Vec<(u64, u32)> = hub
                 .sessions()
-                .filter(|(_, session)| session.place == Place::In(zone))
-                .map(|(id, session)| (id.0, session.leg.stay))
+                .filter(|(_, session)| *session.place() == Place::In(zone))
+                .map(|(id, session)| (id.0, session.leg().stay))
                 .collect();
             members.sort_unstable();
             let mut holders = Vec::new();

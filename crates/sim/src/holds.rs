@@ -8,7 +8,7 @@ use rejoin_core::event::EndCause;
 use rejoin_core::exchange::Hold;
 use rejoin_core::guard::GuardConfig;
 use rejoin_core::id::{PlayerId, SessionId, ZoneId};
-use rejoin_core::session::{Place, Presence, Session};
+use rejoin_core::session::{Place, Presence, SessionCore};
 use rejoin_core::wire::v1::hello;
 
 use crate::bureau::KIND;
@@ -112,15 +112,15 @@ pub(crate) struct Seen {
 }
 
 impl Seen {
-    pub(crate) fn of((id, session): (SessionId, &Session)) -> Self {
+    pub(crate) fn of((id, session): (SessionId, &SessionCore)) -> Self {
         Self {
             id,
-            presence: session.presence,
-            ending: session.ending,
-            players: [session.player, session.credential],
+            presence: session.presence(),
+            ending: session.ending(),
+            players: [session.player(), session.credential()],
             zone: session.zone(),
-            is_joining: matches!(session.place, Place::Joining(_)),
-            hold: session.hold,
+            is_joining: matches!(session.place(), Place::Joining(_)),
+            hold: session.hold(),
         }
     }
 }

@@ -218,7 +218,7 @@ impl World {
         self.owners.insert(session, player);
         self.check_ban(session, player);
         let known = self.node.hub.as_ref().and_then(|hub| hub.session(SessionId(session)));
-        let is_ending = known.is_some_and(|session| session.ending.is_some());
+        let is_ending = known.is_some_and(|session| session.ending().is_some());
         let it = Welcomed { connection, is_login, key, session, player, is_ending };
         if let Err((checker, text)) = self.accounts.welcomed(it) {
             self.watch.fail(checker, text);
@@ -229,8 +229,8 @@ impl World {
     pub(crate) fn check_accounts(&mut self) {
         let Some(hub) = &self.node.hub else { return };
         if self.accounts.judges_live() {
-            let live = hub.sessions().filter(|(_, session)| session.ending.is_none());
-            let live = live.map(|(id, session)| (id.0, session.player));
+            let live = hub.sessions().filter(|(_, session)| session.ending().is_none());
+            let live = live.map(|(id, session)| (id.0, session.player()));
             if let Some((checker, text)) = self.accounts.check_live(live) {
                 self.watch.fail(checker, text);
             }
@@ -267,7 +267,7 @@ impl World {
     pub(crate) fn run_callback(&mut self, session: SessionId, callback: u64) {
         self.tell(|| format!("callback {callback} of {session}"));
         let epoch = self.node.hub.as_ref().and_then(|hub| hub.session(session));
-        let epoch = epoch.map_or(0, |session| session.epoch.0);
+        let epoch = epoch.map_or(0, |session| session.epoch().0);
         let drop = (self.node.incarnation, epoch);
         let is_given = self.callbacks.contains_key(&session.0);
         let last = self.callbacks.insert(session.0, Some(drop));

@@ -3,7 +3,7 @@
 
 use rejoin_core::hub::Duplicates;
 use rejoin_core::id::{SessionId, ZoneId};
-use rejoin_core::session::{Place, Session};
+use rejoin_core::session::{Place, SessionCore};
 use rejoin_wire::v1::{CloseCode, ServerFrame, server_frame};
 use rejoin_wire::{Encoding, Limits, SharedFrame, decode_server};
 
@@ -78,7 +78,7 @@ impl World {
         let saved = player.saved.as_ref().map(|saved| SessionId(saved.session));
         let hub = self.node.hub.as_ref();
         let lives = saved.zip(hub).and_then(|(id, hub)| hub.session(id));
-        if lives.is_some_and(|session| session.ending.is_none()) {
+        if lives.is_some_and(|session| session.ending().is_none()) {
             let text = format!("player {index} got {code:?}, its session {saved:?} lives");
             self.watch.fail("no-lockout", text);
         }
@@ -109,8 +109,8 @@ impl World {
         let Some(hub) = self.node.hub.as_ref().filter(|_| !self.bans.is_empty()) else {
             return;
         };
-        let stays = |(_, session): &(_, &Session)| {
-            session.ending.is_none() && self.is_kept_out(session.player)
+        let stays = |(_, session): &(_, &SessionCore)| {
+            session.ending().is_none() && self.is_kept_out(session.player())
         };
         if let Some((id, _)) = hub.sessions().find(stays) {
             let text = format!("session {id} goes on, and its player is banned");
@@ -127,8 +127,8 @@ impl World {
         }
         for (zone, seat) in &self.node.zones {
             // One that is ending right now may have left its zone, or not yet.
-            let here = || hub.sessions().filter(|(_, s)| s.place == Place::In(*zone));
-            let staying = here().filter(|(_, session)| session.ending.is_none()).count();
+            let here = || hub.sessions().filter(|(_, s)| *s.place() == Place::In(*zone));
+            let staying = here().filter(|(_, session)| session.ending().is_none()).count();
             let (all, members) = (here().count(), seat.machine.counts().members);
             if !(staying..=all).contains(&members) {
                 let text =
@@ -137,7 +137,7 @@ impl World {
             }
         }
         for (id, session) in hub.sessions() {
-            if matches!(session.place, Place::Joining(_)) {
+            if matches!(session.place(), Place::Joining(_)) {
                 let text = format!("session {id} is joining for ever");
                 self.watch.found.push(crate::check::Violation { checker: "one-place", text });
             }

@@ -5,10 +5,8 @@
 use bytes::Bytes;
 use rejoin_wire::v1::{CloseCode, hello};
 
-use super::commit::After;
 use super::config::AccountPolicy;
-use super::deadline::Alarm;
-use super::{Hub, HubOutput};
+use super::{Alarm, Hub, HubOutput};
 use crate::account::{Account, AccountOutput, Change, Holder, Link, Name, Refusal, Role};
 use crate::connection::{AskId, Handshake, LoginClaim};
 use crate::event::EndCause;
@@ -76,18 +74,18 @@ impl Hub {
     /// The account of this name, for whoever looks at a password.
     #[must_use]
     pub fn account_named(&self, name: &Name) -> Option<(AccountId, &Account)> {
-        self.book.of_name(name)
+        self.accounts.of_name(name)
     }
 
     /// Accounts that cannot be read, and why. Nobody is let in by their names.
     #[must_use]
     pub fn damaged_accounts(&self) -> &[(AccountId, String)] {
-        self.book.damaged()
+        self.accounts.damaged()
     }
 
     /// The key or secret of a login has proven itself: which account does it speak for?
     pub(crate) fn identified(&mut self, now: Time, id: ConnectionId, mut claim: LoginClaim) {
-        let of_key = self.book.of_key(claim.credential);
+        let of_key = self.accounts.of_key(claim.credential);
         claim.account = of_key.map(|(id, account)| (id, account.version));
         let payload = claim.hello.admission.clone();
         if self.config.accounts == AccountPolicy::Off || payload.is_empty() {
@@ -102,12 +100,12 @@ impl Hub {
     /// A login without a password or a token: by a key of an account, or as a guest.
     fn unproven(&mut self, now: Time, id: ConnectionId, mut claim: LoginClaim) {
         let is_required = self.config.accounts == AccountPolicy::Required;
-        match claim.account.and_then(|(account, _)| self.book.get(account)) {
+        match claim.account.and_then(|(account, _)| self.accounts.get(account)) {
             Some(account) => {
                 hit(Mark::AccountByKey);
                 claim.player = account.player;
             }
-            None if self.book.of_player(claim.credential).is_some() => {
+            None if self.accounts.of_player(claim.credential).is_some() => {
                 // Once the account's own, and not any more.
                 hit(Mark::AccountKeyLost);
                 hit(Mark::CredentialRefused);
@@ -161,7 +159,7 @@ impl Hub {
                 let account = AccountId::of_subject(&issuer, &subject);
                 claim.link = link;
                 let link = link.map(|link| (claim.credential, link));
-                let change = match self.book.get(account) {
+                let change = match self.accounts.get(account) {
                     Some(known) => Change::Use { version: known.version, link },
                     None if create => {
                         hit(Mark::AccountFirstLogin);
@@ -190,12 +188,12 @@ impl Hub {
             let text = "an anonymous player has no key that could be linked";
             return self.refuse(id, CloseCode::AdmissionRefused, text);
         }
-        match self.book.preview(account, &change).map(Some) {
+        match self.accounts.preview(account, &change).map(Some) {
             Ok(next) => {
                 claim.player = next.as_ref().map_or(claim.player, |next| next.player);
                 claim.account = next.as_ref().map(|next| (account, next.version));
                 // A change that changes nothing is not written.
-                claim.change = (next.as_ref() != self.book.get(account)).then_some(change);
+                claim.change = (next.as_ref() != self.accounts.get(account)).then_some(change);
                 self.ask_admission(now, id, claim);
             }
             Err(refusal) => self.refuse_account(id, refusal),
@@ -206,8 +204,9 @@ impl Hub {
     /// game is asked about its player.
     fn made_meanwhile(&mut self, now: Time, id: ConnectionId, ask: AskId) {
         let Some(claim) = self.take_answered(id, |state| state.preparing(ask)) else { return };
-        let known =
-            claim.account.and_then(|(id, _)| self.book.get(id).map(|known| (id, known.version)));
+        let known = claim
+            .account
+            .and_then(|(id, _)| self.accounts.get(id).map(|known| (id, known.version)));
         let Some((account, version)) = known else { return self.wrong_credential(id) };
         hit(Mark::AccountMadeMeanwhile);
         let link = claim.link.map(|link| (claim.credential, link));
@@ -244,7 +243,7 @@ impl Hub {
 
     /// It is committed that a session of an account that is being deleted has ended.
     pub(crate) fn account_session_ended(&mut self, now: Time, id: AccountId, session: SessionId) {
-        self.book.session_ended(id, session);
+        self.accounts.session_ended(id, session);
         self.take_account_outputs(now);
     }
 
@@ -344,8 +343,8 @@ impl Hub {
     /// The account that a login proved; for all others, the one whose player it is.
     fn account_of_claim(&self, claim: &LoginClaim) -> Option<&Account> {
         match claim.account {
-            Some((id, _)) => self.book.get(id),
-            None => self.book.of_player(claim.player).map(|(_, account)| account),
+            Some((id, _)) => self.accounts.get(id),
+            None => self.accounts.of_player(claim.player).map(|(_, account)| account),
         }
     }
 
@@ -365,7 +364,7 @@ impl Hub {
 
     /// The permissions of a player's sessions, where an account decides them.
     pub(crate) fn permissions_of(&self, player: PlayerId) -> Option<u32> {
-        self.book.of_player(player).map(|(_, account)| account.role.permissions())
+        self.accounts.of_player(player).map(|(_, account)| account.role.permissions())
     }
 
     pub(crate) fn change_account(
@@ -375,19 +374,19 @@ impl Hub {
         change: Change,
         then: AfterAccount,
     ) {
-        self.book.ask(id, change, then);
+        self.accounts.ask(id, change, then);
         self.take_account_outputs(now);
     }
 
     pub(crate) fn account_committed(&mut self, now: Time, id: AccountId, revision: Revision) {
-        self.book.committed(id, revision);
+        self.accounts.committed(id, revision);
         self.take_account_outputs(now);
     }
 
     /// Carries out what accounts have given out. One of these things can change an account again; what
     /// that gives out comes after what was there before.
     fn take_account_outputs(&mut self, now: Time) {
-        while let Some((id, output)) = self.book.next_output() {
+        while let Some((id, output)) = self.accounts.next_output() {
             match output {
                 AccountOutput::Commit(batch) => self.push(HubOutput::Commit(batch)),
                 AccountOutput::Done(then) => self.account_changed(now, id, then),
@@ -416,7 +415,7 @@ impl Hub {
     }
 
     fn account_changed(&mut self, now: Time, id: AccountId, then: AfterAccount) {
-        let player = self.book.get(id).map(|account| account.player);
+        let player = self.accounts.get(id).map(|account| account.player);
         match then {
             AfterAccount::Login(connection, ask) => self.decide(now, connection, ask),
             AfterAccount::Answer(ticket) => self.done(ticket),
@@ -425,7 +424,7 @@ impl Hub {
                     EndCause::Locked => Mark::AccountLocked,
                     _ => Mark::PasswordChanged,
                 });
-                let ended = self.end_player(now, player, cause);
+                let ended = self.end_player(player, cause);
                 self.done_after(ticket, &ended);
             }
             AfterAccount::Role(ticket) => {
@@ -433,22 +432,23 @@ impl Hub {
                 let sessions = player.map(|player| self.sessions_of(player)).unwrap_or_default();
                 let permissions = player.and_then(|player| self.permissions_of(player));
                 for session in sessions {
-                    if let Some(known) = self.sessions.get_mut(&session) {
-                        known.permissions = permissions.unwrap_or(known.permissions);
-                        self.touch(session);
-                    }
+                    self.with_session(session, |known, _| known.set_permissions(permissions));
                 }
                 self.done(ticket);
             }
             AfterAccount::Forget(ticket) => {
                 // The account goes last: without it, a session that is left could be returned to.
-                let sessions = self.end_player(now, player, EndCause::Kicked);
+                let sessions = self.end_player(player, EndCause::Kicked);
                 if let Some(player) = player {
                     self.forget_guest(player);
                 }
-                sessions.iter().for_each(|session| self.after(*session, After::Ended(id)));
-                let sessions = sessions.into_iter().collect();
-                self.book.leave(id, sessions, AfterAccount::Forgotten(ticket));
+                let left = sessions.iter().copied().filter(|session| {
+                    let counted =
+                        self.call_session(*session, |one, _| one.count_end_for_account(id));
+                    counted.is_some()
+                });
+                let left = left.collect();
+                self.accounts.leave(id, left, AfterAccount::Forgotten(ticket));
                 self.take_account_outputs(now);
             }
             AfterAccount::Forgotten(ticket) => {

@@ -5,20 +5,17 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use bytes::Bytes;
-use rejoin_wire::v1::{Call, RefusalCode, down};
+use rejoin_wire::v1::RefusalCode;
 
-use super::commit::After;
-use super::deadline::Alarm;
-use super::words::too_large;
-use super::{Hub, HubOutput, PlayerCommand, Whom};
+use super::{Changes, Hub, HubOutput, PlayerCommand, Whom};
 use crate::account::Refusal;
-use crate::call::{CallFailed, Calls};
+use crate::call::CallFailed;
 use crate::event::EndCause;
-use crate::exchange::{Hold, Native, ZoneName};
-use crate::id::{CallId, ObjectId, PlayerId, SeatId, SessionEpoch, SessionId, ZoneId};
+use crate::exchange::{Native, ZoneName};
+use crate::id::{CallId, PlayerId, SeatId, SessionId, ZoneId};
 use crate::mark::{Mark, hit};
-use crate::session::{Flags, Latency, Presence, Serializer, Session};
-use crate::time::{Time, WallTime, millis_u32};
+use crate::session::{Identity, SessionContext, SessionCore};
+use crate::time::{Time, WallTime};
 use crate::zone_registry::{Creator, ZoneView};
 
 /// How a session that the server starts begins.
@@ -28,21 +25,6 @@ pub struct SessionConfig {
     pub player: Option<PlayerId>,
     /// The rest of its properties.
     pub changes: Changes,
-}
-
-/// Properties that can be given at the start and changed while a session runs.
-#[derive(Clone, PartialEq, Debug, Default)]
-pub struct Changes {
-    /// How long it is held.
-    pub hold: Option<Hold>,
-    /// Arbitrary data of the game; set while it is in no zone, for a zone has it otherwise.
-    pub data: Option<Bytes>,
-    /// Runs once a drop.
-    pub disconnect_callback: Option<Option<u64>>,
-    /// Switches to set and to clear.
-    pub flags: Option<(Flags, bool)>,
-    /// What it may do.
-    pub permissions: Option<u32>,
 }
 
 /// Something asked from outside.
@@ -127,112 +109,111 @@ pub enum Answer {
     PlayerRefused(Refusal),
 }
 
-/// A session as the outside may see it.
-#[derive(Clone, PartialEq, Debug)]
-pub struct SessionView {
-    /// Which.
-    pub id: SessionId,
-    /// Whose.
-    pub player: PlayerId,
-    /// Its epoch.
-    pub epoch: SessionEpoch,
-    /// Whether somebody is there.
-    pub presence: Presence,
-    /// The zone it is in.
-    pub zone: Option<ZoneId>,
-    /// How its messages are written.
-    pub serializer: Serializer,
-    /// Measured round trips.
-    pub latency: Latency,
-    /// How long it is held.
-    pub hold: Hold,
-    /// Switches.
-    pub flags: Flags,
-    /// What it may do.
-    pub permissions: u32,
-    /// The object its player controls.
-    pub avatar: Option<ObjectId>,
-    /// Game data.
-    pub data: Bytes,
-}
-
 impl Hub {
-    /// One session as the outside may see it.
-    #[must_use]
-    pub fn view(&self, id: SessionId) -> Option<SessionView> {
-        let session = self.sessions.get(&id)?;
-        Some(SessionView {
-            id,
-            player: session.player,
-            epoch: session.epoch,
-            presence: session.presence,
-            zone: session.zone(),
-            serializer: session.serializer,
-            latency: session.latency,
-            hold: session.hold,
-            flags: session.flags,
-            permissions: session.permissions,
-            avatar: session.avatar,
-            data: session.data.clone(),
-        })
-    }
-
     pub(crate) fn command(&mut self, now: Time, ticket: u64, command: Command) {
-        let answer = match command {
-            Command::StartSession(config) => return self.start_native(now, ticket, config),
+        match command {
+            Command::StartSession(config) => self.start_local(now, ticket, config),
             Command::EndSession(id, cause) => {
-                if self.sessions.contains_key(&id) {
+                self.ask_of(id, ticket, |session, cx| {
                     hit(Mark::Kicked);
-                    self.end(now, id, cause);
-                    return self.answer_after(id, ticket, Answer::Done);
-                }
-                Answer::Unknown
+                    session.end(cx, cause);
+                    session.answer_after(ticket, Answer::Done);
+                });
             }
-            Command::Configure(id, _) if self.is_gate_full(id) => Answer::Busy,
-            Command::Configure(id, changes) => match self.sessions.get_mut(&id) {
-                Some(session) => {
-                    apply(session, changes);
-                    self.touch(id);
-                    return self.answer_after(id, ticket, Answer::Done);
+            Command::Configure(id, changes) => self.ask_of(id, ticket, |session, cx| {
+                if session.is_gate_full() {
+                    return cx.answer(ticket, Answer::Busy);
                 }
-                None => Answer::Unknown,
-            },
-            Command::Send(id, payload) => return self.send_message(ticket, id, payload),
+                session.configure(changes);
+                session.answer_after(ticket, Answer::Done);
+            }),
+            Command::Send(id, payload) => self.send_message(ticket, id, payload),
             Command::Call(id, payload, deadline) => {
-                return self.open_call(now, id, ticket, payload, deadline);
+                let number = self.next_word();
+                self.ask_of(id, ticket, |session, cx| {
+                    session.open_call(cx, ticket, number, payload, deadline);
+                });
             }
-            Command::Join(id, name, payload) => {
-                return self.join_native(id, ticket, name, payload, None);
-            }
+            Command::Join(id, name, payload) => self.ask_of(id, ticket, |session, cx| {
+                session.join_local(cx, ticket, name, payload, None);
+            }),
             Command::TakeSeat(id, name, seat, payload) => {
-                return self.join_native(id, ticket, name, payload, Some(seat));
+                self.ask_of(id, ticket, |session, cx| {
+                    session.join_local(cx, ticket, name, payload, Some(seat));
+                });
             }
-            Command::Part(id) => self.part_session(id),
-            Command::Move(id, name, payload) => {
-                return self.move_session(id, ticket, name, payload);
+            Command::Part(id) => self.answer_of(id, ticket, SessionCore::part),
+            Command::Move(id, name, payload) => self.ask_of(id, ticket, |session, cx| {
+                session.move_to(cx, ticket, name, payload);
+            }),
+            Command::Say(id, message) => {
+                self.answer_of(id, ticket, |session, cx| session.say_local(cx, message));
             }
-            Command::Say(id, message) => self.say_native(id, message),
-            Command::Answer(id, call, message) => self.answer_native(id, call, message),
-            Command::Broadcast(to, payload) => return self.broadcast(ticket, to, payload),
+            Command::Answer(id, call, message) => {
+                self.answer_of(id, ticket, |session, cx| session.answer_local(cx, call, message));
+            }
+            Command::Broadcast(to, payload) => self.broadcast(ticket, to, &payload),
             Command::OpenZone(name) => {
-                opened(self.with_zones(|zones| zones.find(&name, Some(Creator::Server))))
+                let zone = self.with_zones(|zones| zones.find(&name, Some(Creator::Server)));
+                self.answer(ticket, opened(zone));
             }
-            Command::OpenGame(name) => opened(self.with_zones(|zones| zones.open_game(name))),
-            Command::EndZone(zone) => match self.with_zones(|zones| zones.end(zone)) {
-                true => Answer::Done,
-                false => Answer::Unknown,
-            },
+            Command::OpenGame(name) => {
+                let zone = self.with_zones(|zones| zones.open_game(name));
+                self.answer(ticket, opened(zone));
+            }
+            Command::EndZone(zone) => {
+                let is_known = self.with_zones(|zones| zones.end(zone));
+                self.answer(ticket, if is_known { Answer::Done } else { Answer::Unknown });
+            }
             Command::Ban(player, until) => {
                 let ban = PlayerCommand::Ban(Whom::Player(player), until, String::new());
-                return self.player_command(now, ticket, ban);
+                self.player_command(now, ticket, ban);
             }
             Command::Unban(player) => {
                 let unban = PlayerCommand::Unban(Whom::Player(player));
-                return self.player_command(now, ticket, unban);
+                self.player_command(now, ticket, unban);
             }
-            Command::Player(command) => return self.player_command(now, ticket, command),
-        };
+            Command::Player(command) => self.player_command(now, ticket, command),
+        }
+    }
+
+    pub(crate) fn answer(&mut self, ticket: u64, answer: Answer) {
         self.push(HubOutput::Answer { ticket, answer });
+    }
+
+    /// Hands a command to its session, which answers.
+    fn ask_of(
+        &mut self,
+        id: SessionId,
+        ticket: u64,
+        call: impl FnOnce(&mut SessionCore, &mut SessionContext<'_>),
+    ) {
+        if self.with_session(id, call).is_none() {
+            self.answer(ticket, Answer::Unknown);
+        }
+    }
+
+    /// The same for a command whose answer waits for nothing.
+    fn answer_of(
+        &mut self,
+        id: SessionId,
+        ticket: u64,
+        call: impl FnOnce(&mut SessionCore, &mut SessionContext<'_>) -> Answer,
+    ) {
+        self.ask_of(id, ticket, |session, cx| {
+            let answer = call(session, cx);
+            cx.answer(ticket, answer);
+        });
+    }
+
+    fn start_local(&mut self, now: Time, ticket: u64, config: SessionConfig) {
+        let full = self.sessions.len() >= self.config.sessions_max;
+        let id = if full { None } else { self.next_session_id(now) };
+        let Some(id) = id else { return self.answer(ticket, Answer::Full) };
+        let player = config.player.unwrap_or_else(|| PlayerId(self.chance.bytes()));
+        let (hold, began) = (self.config.hold, self.wall(now));
+        self.sessions.insert(SessionCore::new(id, player, Identity::Server, hold, began));
+        self.with_session(id, |session, cx| session.begin_local(cx, ticket, config.changes));
     }
 
     /// The ban is committed: whatever the player has here ends. Gives the sessions that do,
@@ -242,83 +223,15 @@ impl Hub {
             return Vec::new();
         }
         // Sessions of accounts that were opened with the banned key are not listed under its player.
-        let by_key = self.sessions.iter().filter(|(_, one)| one.credential == player);
+        let by_key = self.sessions.iter().filter(|(_, one)| one.credential() == player);
         let by_key: Vec<SessionId> = by_key.map(|(id, _)| *id).collect();
-        let theirs = self.ending_of(player).chain(self.sessions_of(player));
+        let theirs = self.sessions.ending_of(player).chain(self.sessions.of_player(player));
         let all: BTreeSet<SessionId> = theirs.chain(by_key).collect();
         for session in &all {
             hit(Mark::Banned);
-            self.end(now, *session, EndCause::Banned);
+            self.end(*session, EndCause::Banned);
         }
         all.into_iter().collect()
-    }
-
-    pub(crate) fn answer_after(&mut self, id: SessionId, ticket: u64, answer: Answer) {
-        self.after(id, After::Output(HubOutput::Answer { ticket, answer }));
-    }
-
-    fn open_call(
-        &mut self,
-        now: Time,
-        id: SessionId,
-        ticket: u64,
-        payload: Bytes,
-        deadline: Duration,
-    ) {
-        let refusal = match too_large(&payload) {
-            true => Some(Answer::Refused(RefusalCode::BadPayload)),
-            false => self.refuses_words(id),
-        };
-        let session = self.sessions.get_mut(&id).filter(|_| refusal.is_none());
-        let Some(session) = session else {
-            let answer = refusal.unwrap_or(Answer::Unknown);
-            return self.push(HubOutput::Answer { ticket, answer });
-        };
-        let key = Bytes::copy_from_slice(&ticket.to_be_bytes());
-        let call = session.calls.get_or_insert_default().open(key, now.after(deadline));
-        session.flags.set(Flags::AWAITING_RESPONSE, true);
-        self.alarms.set(now, deadline, Alarm::Call(id));
-        let body = Call {
-            call: CallId(call.0 | CallId::HUB).0,
-            payload,
-            deadline_ms: millis_u32(deadline),
-        };
-        // It takes messages: that was asked above.
-        let _ = self.say_anywhere(id, down::Body::Call(body), None);
-    }
-
-    pub(crate) fn calls_due(&mut self, now: Time, id: SessionId) {
-        let Some(session) = self.sessions.get_mut(&id) else { return };
-        let due = session.calls.as_mut().map(|calls| calls.expire(now)).unwrap_or_default();
-        for call in due {
-            hit(Mark::CallTimeout);
-            self.call_ended(id, &call.key, Err(CallFailed::Timeout));
-        }
-    }
-
-    /// A call from outside zones ended: its asker is told.
-    pub(crate) fn call_ended(
-        &mut self,
-        id: SessionId,
-        key: &Bytes,
-        result: Result<Bytes, CallFailed>,
-    ) {
-        if let Some(session) = self.sessions.get_mut(&id)
-            && session.calls.as_ref().is_none_or(|calls| calls.is_empty())
-        {
-            session.calls = None;
-            session.flags.set(Flags::AWAITING_RESPONSE, session.zone_awaits);
-        }
-        if let Ok(ticket) = key[..].try_into() {
-            let ticket = u64::from_be_bytes(ticket);
-            self.push(HubOutput::Answer { ticket, answer: Answer::Called(result) });
-        }
-    }
-
-    pub(crate) fn fail_calls(&mut self, id: SessionId, mut calls: Calls) {
-        for call in calls.take_all() {
-            self.call_ended(id, &call.key, Err(CallFailed::Gone));
-        }
     }
 }
 
@@ -326,18 +239,5 @@ fn opened(zone: Result<ZoneView, RefusalCode>) -> Answer {
     match zone {
         Ok(zone) => Answer::Zone(zone.id),
         Err(code) => Answer::Refused(code),
-    }
-}
-
-pub(super) fn apply(session: &mut Session, changes: Changes) {
-    session.hold = changes.hold.unwrap_or(session.hold);
-    session.permissions = changes.permissions.unwrap_or(session.permissions);
-    session.disconnect_callback =
-        changes.disconnect_callback.unwrap_or(session.disconnect_callback);
-    if let Some(data) = changes.data {
-        session.data = data;
-    }
-    if let Some((flags, on)) = changes.flags {
-        session.flags.set(flags, on);
     }
 }

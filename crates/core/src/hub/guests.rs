@@ -90,7 +90,8 @@ impl Hub {
     /// How long an address must wait before another secret is minted for it; nothing: it was.
     pub(crate) fn mint_ration(&mut self, id: ConnectionId) -> Option<Duration> {
         let quota = self.config.guard.address_mints;
-        self.spend_quota(id, quota, |conduct| &mut conduct.mints)
+        let origin = self.connections.get(&id)?.origin?;
+        self.spend_quota(origin, quota, |conduct| &mut conduct.mints)
     }
 
     /// Looks at the next few guests, round and round, and forgets those who were not seen for long.

@@ -7,14 +7,12 @@ use rejoin_wire::v1::{
 };
 
 use super::config::{AccountPolicy, Admission};
-use super::deadline::Alarm;
-use super::{Hub, HubOutput};
+use super::{Alarm, Hub, HubOutput};
 use crate::connection::{AskId, ConnectionPhase, Handshake, LoginClaim, Signing};
 use crate::id::{ConnectionId, PlayerId, SessionId};
 use crate::mark::{Mark, hit};
 use crate::secret::Secret;
-use crate::session::Identity;
-use crate::session::token::Presented;
+use crate::session::{Identity, ResumeAsk, Resumed};
 use crate::text::clip;
 use crate::time::{Time, millis_u32};
 
@@ -47,13 +45,11 @@ impl Hub {
             };
             return self.refuse(id, CloseCode::WrongName, &text);
         }
-        if self.is_rationed(id, &hello) {
-            return;
-        }
         match hello.purpose.clone() {
+            Some(hello::Purpose::Login(_)) if self.is_login_deferred(id) => {}
             Some(hello::Purpose::Login(login)) => self.login(now, id, nonce, hello, login),
-            Some(hello::Purpose::Resume(resume)) => self.resume(now, id, nonce, hello, resume),
-            None => self.violation(now, id, "a hello without a purpose"),
+            Some(hello::Purpose::Resume(resume)) => self.resume(now, id, nonce, hello, &resume),
+            None => self.violation(id, "a hello without a purpose"),
         }
     }
 
@@ -108,7 +104,7 @@ impl Hub {
                 hit(Mark::IdentityOff);
                 self.refuse(id, CloseCode::IdentityOff, "this kind of identity is not taken here");
             }
-            None => self.violation(now, id, "a login without identity"),
+            None => self.violation(id, "a login without identity"),
         }
     }
 
@@ -118,28 +114,35 @@ impl Hub {
         id: ConnectionId,
         nonce: [u8; 32],
         hello: Hello,
-        resume: Resume,
+        resume: &Resume,
     ) {
         if resume.oldest_unacked > OLDEST_UNACKED_MAX {
             let oldest = resume.oldest_unacked;
             let text = format!("oldest_unacked is {oldest}, at most {OLDEST_UNACKED_MAX} may be");
-            return self.violation(now, id, &text);
+            return self.violation(id, &text);
         }
-        let is_known = self.presented(&resume) != Presented::Unknown;
-        let session = self.sessions.get(&SessionId(resume.session)).filter(|_| is_known);
-        let Some(session) = session else { return self.unknown_or_wrong(id) };
-        let (player, credential) = (session.player, session.credential);
-        match (session.identity, &resume.key) {
-            (Identity::Key, Some(proof)) if PlayerId::of_key(&proof.public_key) == credential => {
-                let signed = Signed::resume(&nonce, &resume);
-                self.verify(id, hello, proof, signed);
+        let key = resume.key.as_ref().map(|proof| PlayerId::of_key(&proof.public_key));
+        let mut ask = ResumeAsk { resume, key, is_paced: false, newcomer: None };
+        let mut resumed = self.ask_session(&ask);
+        // The token is looked up first. One that opens nothing spends no pace that others share: it is answered,
+        // and counted against its address, in `unknown_or_wrong`.
+        if matches!(resumed, Resumed::PaceFirst) {
+            if self.is_return_deferred(id, resume) {
+                return;
             }
-            (Identity::Key, _) => self.unknown_or_wrong(id),
-            (identity, _) => {
-                let claim = LoginClaim::unsigned(hello, player, identity);
-                let claim = LoginClaim { credential, ..claim };
+            ask.is_paced = true;
+            resumed = self.ask_session(&ask);
+        }
+        match (resumed, &resume.key, self.session(SessionId(resume.session))) {
+            (Resumed::SignFirst, Some(proof), _) => {
+                self.verify(id, hello, proof, Signed::resume(&nonce, resume));
+            }
+            (Resumed::ClearFirst, _, Some(session)) => {
+                let claim = LoginClaim::unsigned(hello, session.player(), session.identity());
+                let claim = LoginClaim { credential: session.credential(), ..claim };
                 self.decide_claim(now, id, claim);
             }
+            _ => self.unknown_or_wrong(id),
         }
     }
 
@@ -229,8 +232,8 @@ impl Hub {
             Some(hello::Purpose::Resume(resume)) => {
                 // The key may be one of an account, whose session has the account's player.
                 let session = self.sessions.get(&SessionId(resume.session));
-                if let Some(session) = session.filter(|s| s.credential == claim.credential) {
-                    claim.player = session.player;
+                if let Some(session) = session.filter(|s| s.credential() == claim.credential) {
+                    claim.player = session.player();
                 }
                 self.decide_claim(now, id, claim);
             }

@@ -130,10 +130,10 @@ impl Hub {
         self.submit_hub_row();
     }
 
-    pub(super) fn hub_row_committed(&mut self, now: Time, revision: Revision) {
+    pub(super) fn hub_row_committed(&mut self, revision: Revision) {
         self.ids.gate.committed(revision);
         self.submit_hub_row();
-        self.finish_recovery(now);
+        self.finish_recovery();
     }
 
     fn submit_hub_row(&mut self) {

@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 use std::ops::Bound::{Excluded, Unbounded};
 
 use super::accounts::AfterAccount;
-use super::commit::After;
 use super::player_gate::AfterPlayer;
 use super::{Answer, Hub, HubOutput, Player};
 use crate::account::{Account, Change, Holder, Name, Refusal, Role};
@@ -81,14 +80,13 @@ impl Hub {
     /// Ends the sessions of a player. Gives those that do, with those that were ending already.
     pub(crate) fn end_player(
         &mut self,
-        now: Time,
         player: Option<PlayerId>,
         cause: EndCause,
     ) -> Vec<SessionId> {
         let Some(player) = player else { return Vec::new() };
-        let ending = self.ending_of(player);
-        let sessions: Vec<SessionId> = ending.chain(self.sessions_of(player)).collect();
-        sessions.iter().for_each(|session| self.end(now, *session, cause));
+        let ending = self.sessions.ending_of(player);
+        let sessions: Vec<SessionId> = ending.chain(self.sessions.of_player(player)).collect();
+        sessions.iter().for_each(|session| self.end(*session, cause));
         sessions
     }
 
@@ -110,7 +108,16 @@ impl Hub {
             return self.done(ticket);
         }
         self.ending_for.insert(ticket, ended.len());
-        ended.iter().for_each(|session| self.after(*session, After::EndKept(ticket)));
+        self.count_ends_for(ticket, ended);
+    }
+
+    fn count_ends_for(&mut self, ticket: u64, ended: &[SessionId]) {
+        for session in ended {
+            if self.call_session(*session, |one, _| one.count_end_for(ticket)).is_none() {
+                // Its deletion is committed.
+                self.end_kept(ticket);
+            }
+        }
     }
 
     /// One more of the ends that an order waits for is committed.
@@ -133,23 +140,23 @@ impl Hub {
         if self.players_only {
             return;
         }
-        let leaving = self.book.after(None).filter(|(_, account)| account.leaving);
+        let leaving = self.accounts.after(None).filter(|(_, account)| account.leaving);
         let leaving: Vec<AccountId> = leaving.map(|(id, _)| id).collect();
         for id in leaving {
             hit(Mark::AccountForgetRedriven);
             self.change_account(now, id, Change::Retire, AfterAccount::Forget(None));
         }
-        let sessions = self.sessions.iter().map(|(id, one)| (*id, one.player, one.credential));
+        let sessions = self.sessions.iter().map(|(id, one)| (*id, one.player(), one.credential()));
         let sessions: Vec<(SessionId, PlayerId, PlayerId)> = sessions.collect();
         for (id, player, credential) in sessions {
-            let is_locked = self.book.of_player(player).is_some_and(|(_, one)| one.locked);
+            let is_locked = self.accounts.of_player(player).is_some_and(|(_, one)| one.locked);
             let cause = match self.is_banned(now, player) || self.is_banned(now, credential) {
                 true => EndCause::Banned,
                 false if is_locked => EndCause::Locked,
                 false => continue,
             };
             hit(Mark::BarredAgain);
-            self.end(now, id, cause);
+            self.end(id, cause);
         }
     }
 
@@ -163,7 +170,7 @@ impl Hub {
             }
             PlayerCommand::Unban(whom) => return self.set_ban(now, &whom, ticket, None),
             PlayerCommand::Delete(whom) => match self.account_of(&whom) {
-                Err(Refusal::Guest) => return self.delete_guest(now, &whom, ticket),
+                Err(Refusal::Guest) => return self.delete_guest(&whom, ticket),
                 // The next start ends its sessions and deletes it.
                 _ if self.players_only => (whom, Change::Retire, AfterAccount::Answer(ticket)),
                 _ => (whom, Change::Retire, AfterAccount::Forget(Some(ticket))),
@@ -228,7 +235,7 @@ impl Hub {
         self.commit_player(player, Some(AfterPlayer::Banned { ticket }));
     }
 
-    fn delete_guest(&mut self, now: Time, whom: &Whom, ticket: u64) {
+    fn delete_guest(&mut self, whom: &Whom, ticket: u64) {
         let Some(player) = self.player_of(whom) else {
             return self.not_done(ticket, Refusal::Unknown);
         };
@@ -236,21 +243,23 @@ impl Hub {
             return self.not_done(ticket, Refusal::SessionsElsewhere);
         }
         hit(Mark::GuestDeleted);
-        let ended = self.end_player(now, Some(player), EndCause::Kicked);
+        let ended = self.end_player(Some(player), EndCause::Kicked);
         let Some(known) = self.players.get_mut(&player) else {
             return self.done_after(ticket, &ended);
         };
         (known.secret, known.seen) = (None, None);
         // What is kept of the guest is one more thing to wait for.
         self.ending_for.insert(ticket, ended.len() + 1);
-        ended.iter().for_each(|session| self.after(*session, After::EndKept(ticket)));
+        self.count_ends_for(ticket, &ended);
         self.commit_player(player, Some(AfterPlayer::Forgotten { ticket: Some(ticket) }));
     }
 
     fn account_of(&self, whom: &Whom) -> Result<AccountId, Refusal> {
         match whom {
-            Whom::Name(name) => self.book.of_name(name).map(|(id, _)| id).ok_or(Refusal::Unknown),
-            Whom::Player(player) => match self.book.of_player(*player) {
+            Whom::Name(name) => {
+                self.accounts.of_name(name).map(|(id, _)| id).ok_or(Refusal::Unknown)
+            }
+            Whom::Player(player) => match self.accounts.of_player(*player) {
                 Some((id, _)) => Ok(id),
                 None if self.is_known(*player) => Err(Refusal::Guest),
                 None => Err(Refusal::Unknown),
@@ -261,7 +270,7 @@ impl Hub {
     /// A ban may be meant for somebody who has not been here yet.
     fn player_of(&self, whom: &Whom) -> Option<PlayerId> {
         match whom {
-            Whom::Name(name) => self.book.of_name(name).map(|(_, account)| account.player),
+            Whom::Name(name) => self.accounts.of_name(name).map(|(_, account)| account.player),
             Whom::Player(player) => Some(*player),
         }
     }
@@ -276,7 +285,7 @@ impl Hub {
     #[must_use]
     pub fn player(&self, whom: &Whom) -> Option<PlayerView> {
         let player = self.player_of(whom)?;
-        let account = self.book.of_player(player).map(|(_, account)| account.clone());
+        let account = self.accounts.of_player(player).map(|(_, account)| account.clone());
         if account.is_none() && !self.is_known(player) {
             return None;
         }
@@ -299,7 +308,7 @@ impl Hub {
         let above = (player.map_or(Unbounded, Excluded), Unbounded);
         let banned = self.players.range(above).filter(|(_, known)| known.banned_until.is_some());
         let banned = banned.map(|(player, _)| *player).take(most);
-        let accounts = self.book.after(player).map(|(_, account)| account.player).take(most);
+        let accounts = self.accounts.after(player).map(|(_, account)| account.player).take(most);
         let all: BTreeSet<PlayerId> = banned.chain(accounts).collect();
         let some = all.into_iter().take(most);
         some.filter_map(|player| self.player(&Whom::Player(player))).collect()

@@ -5,18 +5,15 @@
 
 use std::time::Duration;
 
-use rejoin_wire::v1::{CloseCode, Hello, Resume, hello};
+use rejoin_wire::v1::{CloseCode, Resume};
 
 use super::{Hub, HubOutput};
 use crate::budget::{Budget, Quota, Rate};
 use crate::connection::ToConnection;
 use crate::event::{Event, Offence, Step};
-use crate::guard::{Addresses, Rest};
+use crate::guard::{Addresses, Origin, Rest};
 use crate::id::{ConnectionId, SessionId};
 use crate::mark::{Mark, hit};
-use crate::secret::Secret;
-use crate::session::Presence;
-use crate::session::token::Presented;
 use crate::time::{Time, micros, millis_u32};
 
 /// How much work is before a hub.
@@ -35,7 +32,7 @@ pub(crate) struct Conduct {
     failures: Budget,
     violations: Budget,
     pub(super) mints: Budget,
-    opens: Budget,
+    pub(super) opens: Budget,
     messages: Budget,
     bytes: Budget,
     /// From when until when nobody is let in from there. Remembered for as long as the violations
@@ -97,35 +94,20 @@ impl Rations {
         let addresses = Addresses::new(addresses_max);
         Self { addresses, arrivals: Budget::default(), turned_away: 0, waiting_inputs: 0 }
     }
+
+    /// How long an address was barred between these two instants; none: nothing is known of it.
+    pub(crate) fn barred_between(&self, origin: Origin, from: Time, to: Time) -> Option<Duration> {
+        let conducts = origin.networks().filter_map(|(network, _)| self.addresses.known(network));
+        conducts.map(|conduct| conduct.barred_between(from, to)).max()
+    }
 }
 
 /// However many were turned away, nobody is told to wait longer.
 const SPREAD_MAX: Duration = Duration::from_secs(30);
 
 impl Hub {
-    /// Whether a hello may be looked at now. If not, it has been answered.
-    ///
-    /// A resume's token is looked up first. One that opens nothing spends no pace that others share:
-    /// it is answered, and counted against its address, in [`Hub::unknown_or_wrong`].
-    pub(crate) fn is_rationed(&mut self, id: ConnectionId, hello: &Hello) -> bool {
-        match &hello.purpose {
-            Some(hello::Purpose::Resume(resume)) => {
-                matches!(self.presented(resume), Presented::Valid(_))
-                    && self.is_return_deferred(id, resume)
-            }
-            _ => self.is_login_deferred(id),
-        }
-    }
-
-    /// What the token of a resume is to the session that it names.
-    pub(crate) fn presented(&self, resume: &Resume) -> Presented {
-        let session = self.sessions.get(&SessionId(resume.session));
-        let session = session.filter(|session| session.ending.is_none());
-        let token = Secret::from_slice(&resume.token);
-        token.zip(session).map_or(Presented::Unknown, |(token, known)| known.tokens.present(&token))
-    }
-
-    fn is_return_deferred(&mut self, id: ConnectionId, resume: &Resume) -> bool {
+    /// Whether a return with a valid token must wait because of the load. If so, it has been answered.
+    pub(crate) fn is_return_deferred(&mut self, id: ConnectionId, resume: &Resume) -> bool {
         let Err(wait) = self.arrive(true) else { return false };
         hit(Mark::Paced);
         self.count_deferred();
@@ -133,13 +115,14 @@ impl Hub {
         true
     }
 
-    fn is_login_deferred(&mut self, id: ConnectionId) -> bool {
+    /// Whether a login must wait. If so, it has been answered.
+    pub(crate) fn is_login_deferred(&mut self, id: ConnectionId) -> bool {
         if let Some((what, wait)) = self.login_ration(id) {
             hit(match what {
                 Offence::Failures => Mark::FailuresRationed,
                 _ => Mark::LoginsRationed,
             });
-            self.tell_step(id, None, what);
+            self.tell_step(Some(id), None, what);
             self.send_away(id, None, CloseCode::Flooded, wait);
             return true;
         }
@@ -245,45 +228,21 @@ impl Hub {
     ) {
         let wait = wait.max(self.config.retry_after);
         if let Some(resume) = resume {
-            self.hold_longer(resume, wait);
+            let id = SessionId(resume.session);
+            self.with_session(id, |session, cx| session.hold_longer(cx, &resume.token, wait));
         }
         self.refuse_until(id, code, "too many at once; come again", millis_u32(wait));
     }
 
-    fn hold_longer(&mut self, resume: &Resume, wait: Duration) {
-        let now = self.alarms.clock().hold();
-        let id = SessionId(resume.session);
-        let hold = Duration::from_millis(u64::from(self.hold_ms(id)));
-        if !matches!(self.presented(resume), Presented::Valid(_)) {
-            return;
-        }
-        let Some(session) = self.sessions.get_mut(&id) else { return };
-        if let Presence::Away(Some(until)) = session.presence {
-            // What is left of the hold stands still for as long as the player was told to wait. It
-            // is never more than a whole hold from then, however often this happens.
-            let rest = until.since(now).min(hold);
-            session.presence = Presence::Away(Some(until.max(now.after(rest + wait))));
-        }
-    }
-
-    /// A player that has proven itself comes back: how often may it do that? If not now, the wait.
-    pub(crate) fn return_ration(&mut self, id: SessionId) -> Option<Duration> {
-        let now = self.real_time();
-        let rate = self.config.guard.session_resumes;
-        let session = self.sessions.get_mut(&id)?;
-        session.spent.resumes.try_spend(now, 1, rate, 0).err()
-    }
-
-    /// Counts one against a quota that addresses have, if none of the networks of a connection has
-    /// used it up; otherwise the wait.
+    /// Counts one against a quota that addresses have, if none of the networks of this one has used it up;
+    /// otherwise the wait.
     pub(crate) fn spend_quota(
         &mut self,
-        id: ConnectionId,
+        origin: Origin,
         quota: Quota,
         budget: impl Fn(&mut Conduct) -> &mut Budget,
     ) -> Option<Duration> {
         let now = self.real_time();
-        let origin = self.connections.get(&id)?.origin?;
         for (network, times) in origin.networks() {
             let (conduct, _) = self.rations.addresses.record(now, network);
             let wait = budget(conduct).used_up(now, quota.times(times));
@@ -298,22 +257,10 @@ impl Hub {
         None
     }
 
-    /// Whether the address of a session has asked for too many zones to be opened, this one included.
-    pub(crate) fn opens_too_often(&mut self, id: SessionId) -> bool {
-        let quota = self.config.guard.address_opens;
-        let Some(link) = self.link_of(id) else { return false };
-        let wait = self.spend_quota(link.connection, quota, |conduct| &mut conduct.opens);
-        if wait.is_some() {
-            hit(Mark::OpensRationed);
-            self.tell_step(link.connection, Some(id), Offence::Opens);
-        }
-        wait.is_some()
-    }
-
     /// An address has had its share of new guests.
     pub(crate) fn minted_too_often(&mut self, id: ConnectionId, wait: Duration) {
         hit(Mark::LoginsRationed);
-        self.tell_step(id, None, Offence::Logins);
+        self.tell_step(Some(id), None, Offence::Logins);
         self.send_away(id, None, CloseCode::Flooded, wait);
     }
 
@@ -342,7 +289,7 @@ impl Hub {
     /// guesses must not keep its neighbours out.
     pub(crate) fn failed_too_often(&mut self, id: ConnectionId, wait: Duration) {
         hit(Mark::FailuresRationed);
-        self.tell_step(id, None, Offence::Failures);
+        self.tell_step(Some(id), None, Offence::Failures);
         self.send_away(id, None, CloseCode::Flooded, wait);
     }
 
@@ -363,29 +310,10 @@ impl Hub {
         }
     }
 
-    /// How much longer a hold must run because its player could not come in: while the address that
-    /// it was last seen at is barred, it stands still. Never for longer than violations are counted.
-    pub(crate) fn barred_more(&self, id: SessionId) -> Option<Duration> {
-        let now = self.real_time();
-        let absence = self.sessions.get(&id)?.absence;
-        let networks = absence.seen_from?.networks();
-        let conducts = networks.filter_map(|(network, _)| self.rations.addresses.known(network));
-        let barred = conducts.map(|conduct| conduct.barred_between(absence.since, now)).max()?;
-        let most = self.config.guard.address_violations.within;
-        barred.min(most).checked_sub(absence.stood_still).filter(|more| !more.is_zero())
-    }
-
     /// Charges what a connection has sent to its address, and says whether its sender must wait for that.
-    pub(crate) fn charge_address(
-        &mut self,
-        id: ConnectionId,
-        messages: u32,
-        bytes: u32,
-        spent: Spent,
-    ) {
+    pub(crate) fn charge_address(&mut self, id: ConnectionId, messages: u32, bytes: u32) {
         let now = self.real_time();
         let Some(connection) = self.connections.get_mut(&id) else { return };
-        connection.spent = spent;
         let guard = &self.config.guard;
         let Some(origin) = connection.origin else { return };
         let mut wait = None;
@@ -405,45 +333,17 @@ impl Hub {
     pub(crate) fn returned_too_often(&mut self, id: ConnectionId, resume: &Resume, wait: Duration) {
         hit(Mark::ResumesRationed);
         self.count_deferred();
-        self.tell_step(id, Some(SessionId(resume.session)), Offence::Resumes);
+        self.tell_step(Some(id), Some(SessionId(resume.session)), Offence::Resumes);
         self.send_away(id, Some(resume), CloseCode::Flooded, wait);
     }
 
-    /// What a session's player has spent. It stays with the session: another connection is no new budget.
-    pub(crate) fn spent_of(&self, session: SessionId) -> Spent {
-        let Some(session) = self.sessions.get(&session) else { return Spent::default() };
-        let mut spent = session.spent;
-        let live = session.connection().and_then(|id| self.connections.get(&id));
-        if let Some(live) = live.filter(|live| live.attached().is_some()) {
-            spent.take_in(live.spent);
-            // What it has sent since it last said so is less than a portion.
-            let (messages, bytes) = crate::connection::PORTION;
-            let (now, config) = (self.real_time(), &self.config);
-            spent.messages.spend(now, messages, config.messages);
-            spent.bytes.spend(now, bytes, config.bytes);
-        }
-        spent
-    }
-
-    /// A connection is gone; what it has spent is kept.
-    pub(crate) fn keep_spent(&mut self, session: SessionId, spent: Spent) {
-        if let Some(session) = self.sessions.get_mut(&session) {
-            session.spent.take_in(spent);
-        }
-    }
-
-    /// Whether a connection is read more slowly than it sends. What it acknowledges waits behind what it
-    /// sends, so that it cannot be called slow.
-    pub(crate) fn is_throttled(&self, id: ConnectionId) -> bool {
-        let (now, config) = (self.real_time(), &self.config);
-        self.connections.get(&id).is_some_and(|known| {
-            let messages = known.spent.messages.over(now, config.messages);
-            !messages.max(known.spent.bytes.over(now, config.bytes)).is_zero()
-        })
-    }
-
-    fn tell_step(&mut self, id: ConnectionId, session: Option<SessionId>, what: Offence) {
-        let (step, connection) = (Step::Sever, Some(id));
+    pub(crate) fn tell_step(
+        &mut self,
+        connection: Option<ConnectionId>,
+        session: Option<SessionId>,
+        what: Offence,
+    ) {
+        let step = Step::Sever;
         self.push(HubOutput::Event(Event::GuardStep { step, connection, session, what }));
     }
 }

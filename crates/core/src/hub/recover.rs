@@ -3,24 +3,20 @@
 //! have taken the player back: everybody has all of it from the moment the hub is ready.
 
 use prost::Message;
-use rejoin_wire::v1::RefusalCode;
 
-use super::commit::Commits;
-use super::deadline::Alarms;
 use super::guests::Guests;
 use super::id_block::{HUB_ROW, HubRow, IdBlock};
 use super::player_gate::{PLAYER_ROW, PlayerRow};
-use super::ration::Rations;
-use super::{Hub, HubConfig, HubCounts, Player};
+use super::sessions::Commits;
+use super::{Alarms, Hub, HubConfig, HubCounts, Player, Rations};
 use crate::account::Accounts;
 use crate::chance::Chance;
-use crate::event::EndCause;
 use crate::id::{AccountId, OwnerEpoch, PlayerId, SessionId};
 use crate::mark::{Mark, hit};
 use crate::scope::Opened;
 use crate::seat::Seating;
 use crate::secret::SecretHash;
-use crate::session::{Place, Presence, Serializer, row};
+use crate::session::{Place, SessionContext, SessionCore};
 use crate::time::{Time, WallTime};
 use crate::zone::KeptZone;
 use crate::zone_registry::{RegistryConfig, ZoneRegistry};
@@ -71,7 +67,7 @@ impl Hub {
         let row = recovered.hub.rows.iter().find(|(key, _)| key == HUB_ROW);
         let row = row.and_then(|(_, value)| HubRow::decode(value.clone()).ok()).unwrap_or_default();
         let new_owner = recovered.new_owner();
-        let book = Accounts::open(recovered.accounts, new_owner, config.accounts_max);
+        let accounts = Accounts::open(recovered.accounts, new_owner, config.accounts_max);
         let zones = ZoneRegistry::new(RegistryConfig::from(&config));
         let rations = Rations::new(config.guard.addresses_max);
         let mut chance = Chance::from_seed(seed);
@@ -81,8 +77,7 @@ impl Hub {
             chance,
             connections: Default::default(),
             sessions: Default::default(),
-            by_player: Default::default(),
-            ending_of: Default::default(),
+            mail: Default::default(),
             players: Default::default(),
             guests,
             zones,
@@ -96,7 +91,7 @@ impl Hub {
             counts: HubCounts::default(),
             rations,
             quarantined: recovered.damaged_players.iter().copied().collect(),
-            book,
+            accounts,
             ending_for: Default::default(),
             tellings: Default::default(),
             players_only: recovered.players_only,
@@ -109,10 +104,10 @@ impl Hub {
         hub.reserve_ids(now);
         let kept = recovered.zones.into_iter().chain(hub.zones_to_join()).collect();
         hub.with_zones(|zones| zones.reopen_kept(kept));
-        hub.drive_again(now);
+        hub.for_all_sessions(SessionCore::drive_again);
         hub.bar_again(now);
-        hub.finish_recovery(now);
-        hub.settle_commits(now);
+        hub.finish_recovery();
+        hub.settle(now);
         (hub, damaged)
     }
 
@@ -145,16 +140,10 @@ impl Hub {
     fn load_sessions(&mut self, sessions: Vec<(SessionId, Opened)>) -> Vec<(SessionId, String)> {
         let mut damaged = Vec::new();
         for (id, opened) in sessions {
-            match row::load(id, &opened, self.config.outbox) {
-                Ok(mut session) => {
+            match SessionCore::open(id, &opened, self.config.outbox) {
+                Ok(session) => {
                     hit(Mark::SessionRecovered);
-                    if session.serializer == Serializer::Native {
-                        session.presence = Presence::Native;
-                    }
-                    if session.ending.is_none() {
-                        self.by_player.insert((session.player, id));
-                    }
-                    self.sessions.insert(id, Box::new(session));
+                    self.sessions.insert(session);
                 }
                 Err(text) => damaged.push((id, text)),
             }
@@ -165,8 +154,8 @@ impl Hub {
     /// The zones that sessions were about to join: each was open or about to be. A Game's zone of which
     /// nothing is kept is not among them: opened again it would let in whoever comes.
     fn zones_to_join(&self) -> Vec<KeptZone> {
-        let joining = self.sessions.values().filter_map(|session| match &session.place {
-            Place::Joining(joining) if !session.seats.iter().any(Seating::is_open) => {
+        let joining = self.sessions.values().filter_map(|session| match session.place() {
+            Place::Joining(joining) if !session.seats().iter().any(Seating::is_open) => {
                 Some(KeptZone { name: joining.name.clone(), seated: false })
             }
             Place::Joining(_) | Place::In(_) | Place::Nowhere => None,
@@ -174,62 +163,18 @@ impl Hub {
         joining.collect()
     }
 
-    /// Intents that no zone will answer: sessions that were ending outside zones, and those whose
-    /// zone is not known any more.
-    fn drive_again(&mut self, now: Time) {
+    /// Once every zone of before is open and players are let in, holds begin to run.
+    pub(crate) fn finish_recovery(&mut self) {
+        if self.recovering && self.zones.is_settled() && self.ids.is_ready() {
+            self.recovering = false;
+            self.for_all_sessions(SessionCore::hold_from_start);
+        }
+    }
+
+    fn for_all_sessions(&mut self, call: impl Fn(&mut SessionCore, &mut SessionContext<'_>)) {
         let sessions: Vec<SessionId> = self.sessions.keys().copied().collect();
         for id in sessions {
-            self.start_lifetime(now, id);
-            let Some(session) = self.sessions.get(&id) else { continue };
-            let stay = session.leg.stay;
-            match (&session.place, session.ending) {
-                (Place::Nowhere, Some(cause)) => self.end_again(now, id, cause),
-                (Place::In(zone), _) if !self.zones.contains(*zone) => {
-                    let zone = *zone;
-                    self.missing(now, zone, id, stay);
-                }
-                (Place::Joining(joining), _) if !self.zones.contains(joining.zone) => {
-                    let zone = joining.zone;
-                    let code = RefusalCode::GameOver;
-                    self.join_refused(id, (zone, stay), code, String::new());
-                }
-                (Place::Joining(joining), None) => {
-                    hit(Mark::JoinRedriven);
-                    // A zone that keeps nothing back may have told the client about this stay before the
-                    // crash. What it says now has the same numbers.
-                    let keeps_nothing =
-                        self.zones.view(joining.zone).is_some_and(|zone| !zone.is_gated);
-                    if keeps_nothing && let Some(session) = self.sessions.get_mut(&id) {
-                        session.rejoined_stay = Some(stay);
-                    }
-                }
-                _ => {}
-            }
-            self.ask_seats_again(id);
-        }
-    }
-
-    fn end_again(&mut self, now: Time, id: SessionId, cause: EndCause) {
-        if let Some(session) = self.sessions.get_mut(&id) {
-            session.ending = None;
-        }
-        self.end(now, id, cause);
-    }
-
-    /// Once every zone of before is open and players are let in, holds begin to run.
-    pub(crate) fn finish_recovery(&mut self, now: Time) {
-        if !self.recovering || !self.zones.is_settled() || !self.ids.is_ready() {
-            return;
-        }
-        self.recovering = false;
-        let waiting: Vec<SessionId> = self
-            .sessions
-            .iter()
-            .filter(|(_, s)| s.presence == Presence::Away(None) && s.ending.is_none())
-            .map(|(id, _)| *id)
-            .collect();
-        for id in waiting {
-            self.start_hold(now, id);
+            self.with_session(id, &call);
         }
     }
 }

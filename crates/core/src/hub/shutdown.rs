@@ -8,16 +8,17 @@ use rejoin_wire::v1::CloseCode;
 
 use super::Hub;
 use crate::connection::Connection;
+use crate::exchange::Link;
 use crate::id::ConnectionId;
 use crate::mark::{Mark, hit};
-use crate::time::{Time, micros, millis_u32};
+use crate::time::{micros, millis_u32};
 
 /// How fast clients that are sent away are asked to come back, where that is not capped. The next
 /// process measures its load itself; this only keeps them from dialling in the same instant.
 const RETURNS_PER_SECOND: u32 = 10_000;
 
 impl Hub {
-    pub(crate) fn shut_down(&mut self, now: Time) {
+    pub(crate) fn shut_down(&mut self) {
         self.going_down = true;
         // Those that gave way to a newer connection are still to be told that, and not this.
         let is_told = |known: &Connection| !known.is_over();
@@ -30,7 +31,10 @@ impl Hub {
             let text = "the server is going down; the session is kept";
             self.close(connection, CloseCode::ShuttingDown, text, wait);
             if let Some((session, epoch)) = speaks_for {
-                self.dropped(now, session, epoch, connection, CloseCode::ShuttingDown);
+                let link = Link { connection, epoch };
+                self.with_session(session, |session, cx| {
+                    session.dropped(cx, link, CloseCode::ShuttingDown);
+                });
             }
         }
     }

@@ -1,25 +1,48 @@
-//! The hub's sessions, with the index that makes an event about one zone cost what that zone holds and
-//! not what the server holds. The index changes only here, together with the table;
-//! [`Hub::check_indexes`](super::Hub::check_indexes) compares it with a search of everything.
+//! The hub's sessions, with the indexes that make an event about one zone or one player cost what that has and
+//! not what the server holds. They change only here, after each call of a session;
+//! [`Hub::check_indexes`](super::Hub::check_indexes) compares them with a search of everything.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Deref;
 
 use super::Hub;
-use crate::id::{SessionId, ZoneId};
-use crate::session::{Place, Session};
+use crate::id::{PlayerId, SessionId, ZoneId};
+use crate::session::SessionCore;
 
-/// All sessions, and which of them are in or on their way into a zone.
+/// All sessions.
 #[derive(Default)]
 pub(crate) struct Sessions {
     /// Boxed: nodes of the map are half empty, and a session is large.
-    by_id: BTreeMap<SessionId, Box<Session>>,
+    by_id: BTreeMap<SessionId, Box<SessionCore>>,
+    /// Those of which nothing is left but what waits for the deletion of their scopes.
+    closing: BTreeMap<SessionId, Box<SessionCore>>,
+    /// Which of them are in or on their way into a zone.
     by_zone: BTreeSet<(ZoneId, SessionId)>,
+    /// Those that can be returned to.
+    by_player: BTreeSet<(PlayerId, SessionId)>,
+    /// Those whose end is not committed yet, by their player and by the key they were opened with: a
+    /// crash would bring them back.
+    ending_of: BTreeSet<(PlayerId, SessionId)>,
+}
+
+/// What the indexes know of one session.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Indexed {
+    zone: Option<ZoneId>,
+    is_ending: bool,
+    is_over: bool,
+}
+
+impl Indexed {
+    pub(crate) fn of(session: &SessionCore) -> Self {
+        let (is_ending, is_over) = (session.ending().is_some(), session.is_over());
+        Self { zone: session.zone().filter(|_| !is_over), is_ending, is_over }
+    }
 }
 
 /// Reading is the map's own; whatever changes the map goes through a method of the table.
 impl Deref for Sessions {
-    type Target = BTreeMap<SessionId, Box<Session>>;
+    type Target = BTreeMap<SessionId, Box<SessionCore>>;
 
     fn deref(&self) -> &Self::Target {
         &self.by_id
@@ -27,40 +50,56 @@ impl Deref for Sessions {
 }
 
 impl Sessions {
-    /// A session to be changed, but not its place: see [`set_place`](Self::set_place).
-    pub(crate) fn get_mut(&mut self, id: &SessionId) -> Option<&mut Box<Session>> {
-        self.by_id.get_mut(id)
+    /// A session to be called; [`update`](Self::update) follows. Also one of which only the deletion is left.
+    pub(crate) fn get_mut(&mut self, id: SessionId) -> Option<&mut SessionCore> {
+        match self.by_id.get_mut(&id) {
+            Some(session) => Some(session),
+            None => self.closing.get_mut(&id).map(Box::as_mut),
+        }
     }
 
     /// Adds a session whose id is new.
-    pub(crate) fn insert(&mut self, id: SessionId, session: Box<Session>) {
-        self.by_zone.extend(session.zone().map(|zone| (zone, id)));
-        let former = self.by_id.insert(id, session);
-        debug_assert!(former.is_none(), "session ids are never given out twice");
-    }
-
-    pub(crate) fn remove(&mut self, id: SessionId) -> Option<Box<Session>> {
-        let session = self.by_id.remove(&id)?;
-        if let Some(zone) = session.zone() {
-            self.by_zone.remove(&(zone, id));
+    pub(crate) fn insert(&mut self, session: SessionCore) {
+        let (id, indexed) = (session.id(), Indexed::of(&session));
+        self.by_zone.extend(indexed.zone.map(|zone| (zone, id)));
+        if !indexed.is_ending {
+            self.by_player.insert((session.player(), id));
         }
-        Some(session)
+        if self.by_id.insert(id, Box::new(session)).is_some() {
+            crate::never!("{id:?} was given out twice");
+        }
     }
 
-    /// Sets where a session is; gives the zone that it leaves by that.
-    pub(crate) fn set_place(&mut self, id: SessionId, place: Place) -> Option<ZoneId> {
-        let session = self.by_id.get_mut(&id)?;
-        let before = session.zone();
-        session.place = place;
-        let after = session.zone();
-        if before == after {
+    /// Brings the indexes up to date after a call. Gives the zone that the session has left by that.
+    pub(crate) fn update(&mut self, id: SessionId, before: Indexed) -> Option<ZoneId> {
+        let session = self.by_id.get(&id)?;
+        let now = Indexed::of(session);
+        if now == before {
             return None;
         }
-        self.by_zone.extend(after.map(|zone| (zone, id)));
-        if let Some(zone) = before {
+        if now.is_ending && !before.is_ending {
+            let player = session.player();
+            self.by_player.remove(&(player, id));
+            self.ending_of.extend([(player, id), (session.credential(), id)]);
+        }
+        if now.is_over {
+            self.closing.extend(self.by_id.remove_entry(&id));
+        }
+        if now.zone == before.zone {
+            return None;
+        }
+        self.by_zone.extend(now.zone.map(|zone| (zone, id)));
+        if let Some(zone) = before.zone {
             self.by_zone.remove(&(zone, id));
         }
-        before
+        before.zone
+    }
+
+    /// Forgets a session whose scope is deleted and that has nothing more to say.
+    pub(crate) fn forget_if_gone(&mut self, id: SessionId) {
+        if self.closing.get(&id).is_some_and(|session| session.is_gone()) {
+            self.closing.remove(&id);
+        }
     }
 
     /// The sessions that are in a zone or on their way into it, in the order of their ids.
@@ -68,6 +107,29 @@ impl Sessions {
         let theirs = (zone, SessionId(0))..=(zone, SessionId(u64::MAX));
         self.by_zone.range(theirs).map(|(_, session)| *session)
     }
+
+    /// The sessions of a player that can be returned to, oldest first.
+    pub(crate) fn of_player(&self, player: PlayerId) -> impl Iterator<Item = SessionId> {
+        range_of(&self.by_player, player)
+    }
+
+    /// Sessions of a player, or opened with its key, whose end is not committed yet.
+    pub(crate) fn ending_of(&self, player: PlayerId) -> impl Iterator<Item = SessionId> {
+        range_of(&self.ending_of, player)
+    }
+
+    /// That a session of this player, opened with this key, ends is committed.
+    pub(crate) fn end_committed(&mut self, id: SessionId, player: PlayerId, credential: PlayerId) {
+        self.ending_of.remove(&(player, id));
+        self.ending_of.remove(&(credential, id));
+    }
+}
+
+fn range_of(
+    of: &BTreeSet<(PlayerId, SessionId)>,
+    player: PlayerId,
+) -> impl Iterator<Item = SessionId> {
+    of.range((player, SessionId(0))..=(player, SessionId(u64::MAX))).map(|(_, session)| *session)
 }
 
 impl Hub {
@@ -79,6 +141,9 @@ impl Hub {
         let sessions = self.sessions.iter();
         let by_zone = sessions.filter_map(|(id, session)| Some((session.zone()?, *id))).collect();
         same("sessions by zone", &self.sessions.by_zone, &by_zone)?;
+        let living = self.sessions.iter().filter(|(_, session)| session.ending().is_none());
+        let by_player = living.map(|(id, session)| (session.player(), *id)).collect();
+        same("sessions by player", &self.sessions.by_player, &by_player)?;
         self.zones.check_counts()
     }
 }

@@ -4,16 +4,13 @@
 
 use std::collections::BTreeSet;
 
-use rejoin_wire::v1::{CloseCode, PartCause, RefusalCode, Refused, down};
+use rejoin_wire::v1::PartCause;
 
-use super::commit::After;
 use super::{Hub, HubOutput};
-use crate::connection::Connection;
-use crate::event::EndCause;
 use crate::exchange::{ToHub, ToZone, ZoneName};
 use crate::id::{GameId, Leg, OwnerEpoch, SessionId, ZoneId};
 use crate::mark::{Mark, hit};
-use crate::session::{Flags, Place};
+use crate::session::{SessionContext, SessionCore};
 use crate::time::Time;
 use crate::zone_registry::{RegistryInput, RegistryOutput, ZoneRegistry};
 
@@ -51,13 +48,6 @@ impl Hub {
         result
     }
 
-    /// Sends a message to the open incarnation of a zone, if there is one.
-    pub(crate) fn tell_zone(&mut self, zone: ZoneId, message: ToZone) {
-        if let Some(owner) = self.zones.owner(zone) {
-            self.push(HubOutput::ToZone(zone, owner, message));
-        }
-    }
-
     /// Takes a message of a zone: the registry what concerns the zone, the hub what concerns sessions.
     pub(crate) fn on_zone_message(
         &mut self,
@@ -71,109 +61,88 @@ impl Hub {
             return;
         }
         match message {
-            ToHub::Opened { members, .. } => self.zone_opened(now, zone, members),
-            ToHub::OpenRefused { text } => self.zone_gone(now, zone, &text),
-            ToHub::Admitted { session, stay } => self.admitted(now, session, stay),
-            ToHub::JoinRefused { session, stay, code, text } => {
-                self.join_refused(session, (zone, stay), code, text);
+            ToHub::Opened { members, .. } => self.zone_opened(zone, members),
+            ToHub::OpenRefused { text } => self.zone_gone(zone, &text),
+            ToHub::Admitted { session, stay } => {
+                self.with_session(session, |session, cx| session.admitted(cx, stay));
             }
-            ToHub::Missing { session, stay } => self.missing(now, zone, session, stay),
+            ToHub::JoinRefused { session, stay, code, text } => {
+                let at = (zone, stay);
+                let known =
+                    self.with_session(session, |known, cx| known.join_refused(cx, at, code, text));
+                self.forget_if_none(known, zone, (session, stay));
+            }
+            ToHub::Missing { session, stay } => {
+                self.with_session(session, |session, cx| session.missing(cx, zone, stay));
+            }
             ToHub::Attached { session, epoch, reason, replayed } => {
-                self.attached(now, session, epoch, reason, replayed);
+                self.with_session(session, |session, cx| {
+                    session.attached_by_zone(cx, epoch, reason, replayed);
+                });
             }
             ToHub::Heard { number, sessions } => {
-                sessions.into_iter().for_each(|session| self.words_heard(session, number));
+                for session in sessions {
+                    self.with_session(session, |session, cx| session.words_heard(cx, number));
+                }
             }
-            ToHub::Departed(departed) => self.departed(now, zone, *departed),
+            ToHub::Departed(departed) => {
+                let (session, stay) = (departed.session, departed.stay);
+                let known =
+                    self.with_session(session, |known, cx| known.departed(cx, zone, *departed));
+                self.forget_if_none(known, zone, (session, stay));
+            }
             ToHub::Sever { session, epoch, code } => {
-                let link = self.link_of(session).filter(|link| link.epoch == epoch);
-                // The zone asks again while a member that stays connected acknowledges nothing.
-                let link = link.filter(|link| {
-                    code != CloseCode::TooSlow || !self.is_throttled(link.connection)
+                self.with_session(session, |session, cx| session.sever_for_zone(cx, epoch, code));
+            }
+            ToHub::Answered { session, call, number: to, payload } => {
+                let number = self.next_word();
+                self.with_session(session, |session, cx| {
+                    session.answered_in_zone(cx, call, to, payload, number);
                 });
-                if let Some(link) = link {
-                    self.drop_connection(now, link.connection, code, "severed by its zone");
-                }
             }
-            ToHub::Answered { session, call, number, payload } => {
-                if let Some(code) = self.answered(session, call, payload) {
-                    let refused = Refused { to: number, code: code.into(), ..Refused::default() };
-                    // Where it does not arrive, its call is over as well.
-                    let _ = self.say_anywhere(session, down::Body::Refused(refused), None);
-                }
+            ToHub::Awaiting { session, open } => {
+                self.with_session(session, |session, _| session.set_awaiting(open));
             }
-            ToHub::Awaiting { session, open } => self.set_awaiting(session, open),
             ToHub::Avatar { session, avatar } => {
-                if let Some(session) = self.sessions.get_mut(&session) {
-                    session.avatar = avatar;
-                }
+                self.with_session(session, |session, _| session.set_avatar(avatar));
             }
             ToHub::Match { running: true } => {}
-            ToHub::Match { running: false } => self.match_ended(now, zone),
+            ToHub::Match { running: false } => self.match_ended(zone),
             ToHub::Faulted { poisoned, left, .. } => self.zone_faulted(zone, poisoned, &left),
-            ToHub::Ended => self.zone_gone(now, zone, "the zone ended"),
+            ToHub::Ended => self.zone_gone(zone, "the zone ended"),
         }
     }
 
-    pub(crate) fn set_awaiting(&mut self, session: SessionId, open: bool) {
-        if let Some(session) = self.sessions.get_mut(&session) {
-            let own = session.calls.as_ref().is_some_and(|calls| !calls.is_empty());
-            session.zone_awaits = open;
-            session.flags.set(Flags::AWAITING_RESPONSE, open || own);
+    /// No session is left to take over what a zone keeps of a member.
+    fn forget_if_none(&mut self, known: Option<()>, zone: ZoneId, (id, stay): (SessionId, u32)) {
+        if known.is_none() {
+            // Its deletion may not be committed yet.
+            let forget = ToZone::Forget { session: id, stay };
+            let later = |session: &mut SessionCore, _: &mut SessionContext<'_>| {
+                session.forget_after(zone, stay);
+            };
+            if self.call_session(id, later).is_none() {
+                self.tell_zone(zone, forget);
+            }
         }
     }
 
     /// The zone is open: what it holds and what the sessions say are brought together.
-    fn zone_opened(&mut self, now: Time, zone: ZoneId, members: Vec<(SessionId, u32)>) {
+    fn zone_opened(&mut self, zone: ZoneId, members: Vec<(SessionId, u32)>) {
         let members: BTreeSet<(SessionId, u32)> = members.into_iter().collect();
         for (session, stay) in self.leftovers(zone, &members) {
             hit(Mark::Leftover);
             let cause = PartCause::Lost;
             self.tell_zone(zone, ToZone::Part { session, stay, cause });
         }
-        let theirs: Vec<SessionId> = self.sessions_in(zone);
-        for id in theirs {
-            let Some(session) = self.sessions.get_mut(&id) else { continue };
-            let (stay, ending) = (session.leg.stay, session.ending);
-            match &mut session.place {
-                Place::Joining(joining) => {
-                    joining.asked = None;
-                    match ending {
-                        // The zone has admitted it, and its seat is claimed if it needs one.
-                        None if members.contains(&(id, stay)) => {
-                            self.found_inside(now, id, stay);
-                        }
-                        None => {
-                            self.after(id, After::Seats);
-                            self.after(id, After::Admit(stay));
-                        }
-                        // The zone had committed the admission: it must part the member first.
-                        Some(cause) if members.contains(&(id, stay)) => {
-                            let cause = cause.part_cause();
-                            self.tell_zone(zone, ToZone::Part { session: id, stay, cause });
-                        }
-                        Some(_) => self.missing(now, zone, id, stay),
-                    }
-                }
-                Place::In(_) if !members.contains(&(id, stay)) => {
-                    self.missing(now, zone, id, stay);
-                }
-                Place::In(_) => {
-                    let lost = || self.lacks_seat(id, zone).then_some(PartCause::SeatLost);
-                    match ending.map(EndCause::part_cause).or_else(lost) {
-                        Some(cause) => {
-                            self.tell_zone(zone, ToZone::Part { session: id, stay, cause });
-                        }
-                        None => self.find_place_again(id),
-                    }
-                    self.flush_words(id);
-                    self.reattach(id);
-                }
-                Place::Nowhere => {}
-            }
+        for id in self.sessions_in(zone) {
+            self.with_session(id, |session, cx| {
+                let is_member = members.contains(&(id, session.leg().stay));
+                session.zone_opened(cx, zone, is_member);
+            });
         }
         self.end_if_unused(zone);
-        self.finish_recovery(now);
+        self.finish_recovery();
     }
 
     /// Members whose sessions are in another place, or in another stay, by now.
@@ -184,7 +153,7 @@ impl Hub {
     ) -> Vec<(SessionId, u32)> {
         let is_left = |(session, stay): &&(SessionId, u32)| {
             let known = self.sessions.get(session);
-            known.is_none_or(|known| known.leg.stay != *stay || known.zone() != Some(zone))
+            known.is_none_or(|known| known.leg().stay != *stay || known.zone() != Some(zone))
         };
         members.iter().filter(is_left).copied().collect()
     }
@@ -196,20 +165,23 @@ impl Hub {
         }
     }
 
-    /// There is no such zone any more: whoever was on its way there, or in it, is not.
-    fn zone_gone(&mut self, now: Time, zone: ZoneId, text: &str) {
-        for id in self.sessions_in(zone) {
-            let Some(session) = self.sessions.get(&id) else { continue };
-            let stay = session.leg.stay;
-            match &session.place {
-                Place::Joining(_) => {
-                    let code = RefusalCode::UnknownZone;
-                    self.join_refused(id, (zone, stay), code, text.to_owned());
-                }
-                _ => self.missing(now, zone, id, stay),
-            }
+    /// The match of a zone ended: holds that waited for that end with it.
+    fn match_ended(&mut self, zone: ZoneId) {
+        if self.going_down {
+            // Every session that was sent away has all of its hold in the next process.
+            return;
         }
-        self.finish_recovery(now);
+        for id in self.sessions_in(zone) {
+            self.with_session(id, |session, cx| session.match_ended(cx, zone));
+        }
+    }
+
+    /// There is no such zone any more: no session is on its way there, or in it.
+    fn zone_gone(&mut self, zone: ZoneId, text: &str) {
+        for id in self.sessions_in(zone) {
+            self.with_session(id, |session, cx| session.zone_gone(cx, zone, text));
+        }
+        self.finish_recovery();
     }
 
     /// A callback panicked or is stuck: its members go on with the next incarnation, which finds them connected.
@@ -219,46 +191,17 @@ impl Hub {
         culprit: Option<(SessionId, u64)>,
         left: &[(SessionId, Leg, u64)],
     ) {
-        for (session, leg, seq) in left {
-            let connection = self.link_of(*session).map(|link| link.connection);
-            let known = connection.and_then(|id| self.connections.get_mut(&id));
-            if let Some(attached) = known.and_then(Connection::attached_mut) {
-                attached.left = Some((*leg, *seq));
-            }
+        for (id, leg, seq) in left {
+            self.with_session(*id, |session, _| session.note_left((*leg, *seq)));
         }
-        let poisoned = self.charge_fault(zone, culprit);
-        self.with_zones(|zones| zones.reopen(zone, poisoned));
+        let charged = culprit.filter(|(id, number)| {
+            let charge = self.with_session(*id, |one, cx| one.charge_fault(cx, zone, *number));
+            charge.unwrap_or(*number > 0)
+        });
+        self.with_zones(|zones| zones.reopen(zone, charged));
         for id in self.sessions_in(zone) {
-            if let Some(session) = self.sessions.get_mut(&id)
-                && let Place::Joining(joining) = &mut session.place
-            {
-                joining.asked = None;
-            }
+            self.with_session(id, |session, _| session.zone_faulted());
         }
-    }
-
-    /// Charges a panic to whoever caused it: a Join is refused here, a later number is left to the
-    /// zone's next incarnation, which may not know the joiner yet.
-    fn charge_fault(
-        &mut self,
-        zone: ZoneId,
-        culprit: Option<(SessionId, u64)>,
-    ) -> Option<(SessionId, u64)> {
-        let (id, number) = culprit?;
-        if let Some(session) = self.sessions.get_mut(&id)
-            && let Place::Joining(joining) = &mut session.place
-            && joining.zone == zone
-        {
-            if joining.to == number {
-                let stay = session.leg.stay;
-                let code = RefusalCode::ZoneFault;
-                self.join_refused(id, (zone, stay), code, String::new());
-                return None;
-            }
-            joining.poisoned = Some(number).filter(|number| *number > 0);
-            self.touch(id);
-        }
-        Some((id, number)).filter(|(_, number)| *number > 0)
     }
 
     /// The sessions in a zone and on their way into it.

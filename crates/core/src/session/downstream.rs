@@ -24,7 +24,7 @@ const FRAME: &[u8] = b"out/";
 
 /// The session's own streams to its client.
 #[derive(Debug)]
-pub struct Downstream {
+pub(crate) struct Downstream {
     /// The open leg. While the session is in a zone nothing is said in it.
     open: Outbound,
     /// The ends of earlier legs, if anything is remembered of any. Boxed like `stored`: most sessions rest, and

@@ -6,21 +6,19 @@ use std::time::Duration;
 use bytes::Bytes;
 use prost::Message;
 
+use super::life::{Away, Life};
 use super::token::Tokens;
-use super::{
-    Absence, Downstream, Flags, Identity, Joining, Latency, Place, Presence, Serializer, Session,
-};
+use super::{Downstream, Flags, Identity, Joining, Place, Serializer, SessionCore};
 use crate::event::EndCause;
 use crate::exchange::{Hold, ZoneName};
 use crate::gate::Gate;
-use crate::hub::Spent;
 use crate::id::{GameId, Leg, PlayerId, SeatId, SessionEpoch, SessionId, ZoneId};
 use crate::planted::{Bug, is_armed};
 use crate::scope::{Change, History, Opened, RESTORED, ScopeId};
 use crate::seat::{SeatStep, Seating};
 use crate::secret::SecretHash;
 use crate::stream::{Inbound, OutboxLimits};
-use crate::time::{Time, WallTime, micros};
+use crate::time::{WallTime, micros};
 use crate::timeline::Timeline;
 
 const SELF: &[u8] = b"session";
@@ -139,7 +137,7 @@ const CAUSES: [EndCause; 9] = [
 ];
 
 /// The changes that bring a session's scope up to date.
-pub fn changes(session: &mut Session) -> Vec<Change> {
+pub(super) fn changes(session: &mut SessionCore) -> Vec<Change> {
     let row = row_of(session);
     let mut changes = vec![Change::Put(Bytes::from_static(SELF), Bytes::from(row.encode_to_vec()))];
     session.downstream.changes(session.place == Place::Nowhere, &mut changes);
@@ -159,7 +157,7 @@ pub fn changes(session: &mut Session) -> Vec<Change> {
     changes
 }
 
-fn row_of(session: &Session) -> Row {
+fn row_of(session: &SessionCore) -> Row {
     let (place, zone, joining) = match &session.place {
         Place::Nowhere => (0, 0, None),
         Place::Joining(joining) => (1, joining.zone.0, Some(joining)),
@@ -243,7 +241,11 @@ fn seating_of(row: &SeatRow) -> Result<Seating, String> {
 ///
 /// # Errors
 /// Says what is wrong with the rows.
-pub fn load(id: SessionId, opened: &Opened, limits: OutboxLimits) -> Result<Session, String> {
+pub(super) fn load(
+    id: SessionId,
+    opened: &Opened,
+    limits: OutboxLimits,
+) -> Result<SessionCore, String> {
     let find =
         |key: &[u8]| opened.rows.iter().find(|(name, _)| name == key).map(|(_, v)| v.clone());
     let row = find(SELF).ok_or("there is no row of the session itself")?;
@@ -251,61 +253,52 @@ pub fn load(id: SessionId, opened: &Opened, limits: OutboxLimits) -> Result<Sess
     let leg = Leg::from_wire(row.leg);
     let last = (row.place == 0).then_some(row.last);
     let player = PlayerId::from_slice(&row.player).ok_or("the player's id is not 16 bytes")?;
-    Ok(Session {
-        player,
-        credential: match row.credential.is_empty() {
-            true => player,
-            false => PlayerId::from_slice(&row.credential).ok_or("the key's id is not 16 bytes")?,
-        },
-        identity: match row.identity {
-            0 => Identity::Key,
-            1 => Identity::Secret,
-            3 => Identity::Server,
-            _ => Identity::Anonymous,
-        },
-        epoch: SessionEpoch(row.epoch),
-        tokens: tokens_of(&row),
-        presence: Presence::Away(None),
-        place: place_of(&row),
-        leg,
-        inbound: Inbound::after(row.applied),
-        downstream: Downstream::load(opened, leg, last, limits)?,
-        hold: match (row.hold, Duration::from_micros(row.hold_us)) {
-            (0, _) => Hold::None,
-            (1, while_) => Hold::Timed(while_),
-            (_, while_) => Hold::UntilMatchEnds(while_),
-        },
-        serializer: match row.serializer {
-            0 => Serializer::Protobuf,
-            1 => Serializer::Json,
-            _ => Serializer::Native,
-        },
-        // Who had asked is gone; a zone that still waits says so when it opens.
-        flags: Flags((row.flags & 0xff) as u8 & !Flags::AWAITING_RESPONSE.0),
-        permissions: row.permissions,
-        data: row.data,
-        avatar: None,
-        latency: Latency::default(),
-        disconnect_callback: row.disconnect_callback,
-        ending: row.ending.checked_sub(1).and_then(|index| CAUSES.get(index as usize)).copied(),
-        began: WallTime(row.began_ms),
-        absence: Absence::default(),
-        confirmed_at: Time::ZERO,
-        timeline: Timeline::resumed(row.timeline),
-        calls: None,
-        gate: Gate::opened(ScopeId::Session(id), opened),
-        owes_resend: false,
-        lost_known: row.lost_known,
-        lost_told: None,
-        zone_awaits: false,
-        zone_lost: false,
-        history: opened.history(),
-        history_dirty: false,
-        rejoined_stay: None,
-        spent: Spent::default(),
-        words: Vec::new(),
-        seats: row.seats.iter().map(seating_of).collect::<Result<_, _>>()?,
-    })
+    let credential = match row.credential.is_empty() {
+        true => player,
+        false => PlayerId::from_slice(&row.credential).ok_or("the key's id is not 16 bytes")?,
+    };
+    let identity = match row.identity {
+        0 => Identity::Key,
+        1 => Identity::Secret,
+        3 => Identity::Server,
+        _ => Identity::Anonymous,
+    };
+    let hold = match (row.hold, Duration::from_micros(row.hold_us)) {
+        (0, _) => Hold::None,
+        (1, while_) => Hold::Timed(while_),
+        (_, while_) => Hold::UntilMatchEnds(while_),
+    };
+    let serializer = match row.serializer {
+        0 => Serializer::Protobuf,
+        1 => Serializer::Json,
+        _ => Serializer::Native,
+    };
+    let ending = row.ending.checked_sub(1).and_then(|index| CAUSES.get(index as usize)).copied();
+    let mut session = SessionCore::new(id, player, identity, hold, WallTime(row.began_ms));
+    session.credential = credential;
+    session.epoch = SessionEpoch(row.epoch);
+    session.tokens = tokens_of(&row);
+    session.life = match serializer {
+        Serializer::Native => Life::Local,
+        Serializer::Protobuf | Serializer::Json => Life::Away(Away::default()),
+    };
+    session.place = place_of(&row);
+    session.leg = leg;
+    session.inbound = Inbound::after(row.applied);
+    session.downstream = Downstream::load(opened, leg, last, limits)?;
+    session.serializer = serializer;
+    // Who had asked is gone; a zone that still waits says so when it opens.
+    session.flags = Flags((row.flags & 0xff) as u8 & !Flags::AWAITING_RESPONSE.0);
+    session.permissions = row.permissions;
+    session.data = row.data;
+    session.disconnect_callback = row.disconnect_callback;
+    session.ending = ending;
+    session.timeline = Timeline::resumed(row.timeline);
+    session.gate = Gate::opened(ScopeId::Session(id), opened);
+    session.lost_known = row.lost_known;
+    session.history = opened.history();
+    session.seats = row.seats.iter().map(seating_of).collect::<Result<_, _>>()?;
+    Ok(session)
 }
 
 fn tokens_of(row: &Row) -> Tokens {

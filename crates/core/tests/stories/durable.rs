@@ -196,11 +196,11 @@ fn assert_sound(desk: &mut Desk, what: &str) {
     assert!(desk.hub.is_ready(), "{what}: not ready");
     for kind in ["plaza", "hard"] {
         let id = ZoneId::of(kind, "p");
-        let here = desk.hub.sessions().filter(|(_, s)| s.place == Place::In(id)).count();
+        let here = desk.hub.sessions().filter(|(_, s)| *s.place() == Place::In(id)).count();
         assert_eq!(desk.members(kind), here, "{what}: members of {kind}");
         assert_eq!(desk.is_open(kind), desk.store.has(ScopeId::Zone(id)) || here > 0, "{what}");
     }
-    let lost = desk.hub.sessions().find(|(_, s)| matches!(s.place, Place::Joining(_)));
+    let lost = desk.hub.sessions().find(|(_, s)| matches!(s.place(), Place::Joining(_)));
     assert!(lost.is_none(), "{what}: somebody is on its way for ever");
     let names: Vec<&'static str> = desk.clients.keys().copied().collect();
     for name in names {

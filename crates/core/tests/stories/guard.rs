@@ -275,7 +275,7 @@ fn who_is_told_to_wait_does_not_lose_its_session_by_that() {
         desk.wait(400);
         let _ = desk.try_hello("ann", wrong_token);
     }
-    assert!(desk.hub.session(desk.id("ann")).is_none_or(|session| session.ending.is_some()));
+    assert!(desk.hub.session(desk.id("ann")).is_none_or(|session| session.ending().is_some()));
 }
 
 #[test]

@@ -66,13 +66,13 @@ fn a_seat_is_claimed_then_admitted_then_confirmed() {
     desk.up("ann", shown("plaza", &seat.to_string()));
     assert_eq!(desk.take("ann")[0], format!("in plaza/{GAME}"));
     assert_eq!(desk.clerk.asked, [SeatAsk::Claim, SeatAsk::Confirm]);
-    let stay = desk.hub.session(desk.id("ann")).expect("it lives").leg.stay;
+    let stay = desk.hub.session(desk.id("ann")).expect("it lives").leg().stay;
     assert_eq!(desk.clerk.state(seat), Seat::Active((desk.id("ann"), stay)));
     desk.part("ann");
     assert_eq!(desk.clerk.asked[2..], [SeatAsk::Complete]);
     assert_eq!(desk.clerk.state(seat), Seat::Left);
     let session = desk.hub.session(desk.id("ann")).expect("it lives on outside");
-    assert!(session.seats.is_empty());
+    assert!(session.seats().is_empty());
 }
 
 #[test]
@@ -194,7 +194,7 @@ fn a_session_that_ended_stays_until_the_directory_has_heard() {
     desk.clerk.silent = true;
     desk.bye("ann");
     assert_eq!(desk.take("ann"), ["out Left", "farewell Left"], "its player does not wait");
-    assert!(desk.hub.session(ann).is_some_and(|session| session.ending.is_some()));
+    assert!(desk.hub.session(ann).is_some_and(|session| session.ending().is_some()));
     desk.crash();
     desk.restart();
     desk.clerk.silent = false;
@@ -296,7 +296,7 @@ fn a_crash_between_any_two_steps_leaves_no_seat_and_no_member_alone() {
                 desk.wait(4_000);
                 let story = format!("{what}, {stop} commits, {hears}");
                 assert_eq!(members(&desk), desk.clerk.active(), "{story}");
-                let open = desk.hub.sessions().flat_map(|(_, session)| &session.seats);
+                let open = desk.hub.sessions().flat_map(|(_, session)| session.seats());
                 assert!(open.into_iter().all(|s| s.step == SeatStep::Active), "{story}");
             }
         }
@@ -397,7 +397,7 @@ fn a_native_session_takes_a_seat() {
     else {
         panic!("there is room")
     };
-    let player = desk.hub.session(npc).expect("it lives").player;
+    let player = desk.hub.session(npc).expect("it lives").player();
     let seat = desk.clerk.reserve(3, player);
     let refused = Some(Answer::Refused(RefusalCode::SeatRequired));
     assert_eq!(desk.command(Command::Join(npc, game("plaza"), "".into())), refused);

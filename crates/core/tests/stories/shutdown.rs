@@ -116,7 +116,7 @@ fn what_the_transport_knows_is_the_cause_that_is_told() {
         desk.lose(connection, Some(code));
         assert!(desk.events.contains(&Event::PlayerDropped { session: ann, code }));
         let session = desk.hub.session(ann).expect("held");
-        let last = session.timeline.recent().last().expect("a drop is recorded");
+        let last = session.timeline().recent().last().expect("a drop is recorded");
         assert_eq!((last.what, last.detail), (What::Dropped, code as u32));
         assert_eq!(desk.resume("ann").rung(), Rung::Replayed);
     }

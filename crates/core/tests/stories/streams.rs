@@ -296,7 +296,7 @@ fn a_refused_transfer_ends_outside_with_a_leg_of_its_own() {
         assert!(heard[1].starts_with("refused 0 "), "{heard:?}");
         assert_eq!(desk.place("ann"), Some(rejoin_core::session::Place::Nowhere));
         let session = desk.hub.session(desk.id("ann")).expect("it goes on");
-        assert_eq!(desk.client("ann").leg, session.leg.to_wire(), "the client knows its leg");
+        assert_eq!(desk.client("ann").leg, session.leg().to_wire(), "the client knows its leg");
         desk.cut("ann");
         assert_eq!(desk.resume("ann").rung(), Rung::Replayed);
         desk.join("ann", "plaza");

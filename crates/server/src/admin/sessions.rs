@@ -2,9 +2,8 @@
 
 use axum::Json;
 use axum::extract::{Path, State};
-use rejoin_core::hub::{Answer, Hub, SessionView};
+use rejoin_core::hub::Answer;
 use rejoin_core::id::SessionId;
-use rejoin_core::session::Session;
 use serde_json::{Value, json};
 
 use super::Desk;
@@ -25,10 +24,8 @@ pub(super) async fn list(
     let parameters = parameters.only(&["limit", "after"])?;
     let limit = parameters.count("limit", PAGE, PAGE_MAX)?;
     let after = SessionId(parameters.number("after")?.unwrap_or(0));
-    let page = move |hub: &Hub| -> Vec<SessionView> {
-        hub.sessions_after(after).take(limit).filter_map(|(id, _)| hub.view(id)).collect()
-    };
-    let page = desk.server.ask(move |hub, _| page(hub)).await.map_err(|_| AdminError::Stopped)?;
+    let page = desk.server.sessions_after(after, limit).await;
+    let page = page.map_err(|_| AdminError::Stopped)?;
     let last = page.last().filter(|_| page.len() == limit).map(|view| view.id.to_string());
     let sessions: Vec<_> = page.iter().map(shape::session).collect();
     Ok(Json(json!({"sessions": sessions, "next_after": last})))
@@ -41,15 +38,10 @@ pub(super) async fn one(
 ) -> Result<Json<Value>, AdminError> {
     parameters.only(&[])?;
     let id = session_id(&id)?;
-    let look = move |hub: &Hub| {
-        let view = hub.view(id)?;
-        let story = |session: &Session| shape::timeline(&session.timeline, session.began);
-        Some((shape::session(&view), hub.session(id).map(story)))
-    };
-    let found = desk.server.ask(move |hub, _| look(hub)).await.map_err(|_| AdminError::Stopped)?;
-    let Some((mut shown, Some((began, timeline)))) = found else {
-        return Err(AdminError::NoSession);
-    };
+    let found = desk.server.session_report(id).await.map_err(|_| AdminError::Stopped)?;
+    let Some(found) = found else { return Err(AdminError::NoSession) };
+    let mut shown = shape::session(&found.view);
+    let (began, timeline) = shape::timeline(&found.timeline, found.began);
     shown["began_ms"] = began;
     shown["timeline"] = timeline;
     let log = desk.server.0.sight.tallies.get(id).map_or(FrameLog::Off, |tally| tally.frame_log());

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use rejoin_core::exchange::ZoneName;
-use rejoin_core::hub::{Answer as HubAnswer, Command as HubCommand, Hub};
+use rejoin_core::hub::{Answer as HubAnswer, Command as HubCommand, Query, Reply};
 use rejoin_core::id::ZoneId;
 use rejoin_directory::catalogue::FleetSpec;
 use rejoin_directory::host::{HostOrder, Registration};
@@ -162,13 +162,13 @@ impl Task {
         mut orders: HostOrders,
         heard: &mut UnboundedReceiver<LocalInput>,
     ) -> Result<(), Stopped> {
-        let kind = self.kind.clone();
-        let games = self.ask(move |hub| {
-            let ours = hub.games().filter(|(_, name)| name.kind == kind);
-            let in_match = |name: &ZoneName| hub.match_running(ZoneId::of(&name.kind, &name.name));
-            ours.map(|(game, name)| (game, in_match(name))).collect::<Vec<_>>()
-        });
-        let games = games.await?;
+        let games = match self.query(Query::Games { kind: self.kind.clone() }).await? {
+            Reply::Games(games) => games,
+            other => {
+                rejoin_core::never!("another query was answered: {other:?}");
+                return Err(Stopped);
+            }
+        };
         let port = self.config.port.clamp(1, PORT_MAX);
         let mut outputs = self.machine.ask(ToMachine::Begin { port, games }).await?;
         loop {
@@ -253,13 +253,9 @@ impl Task {
         answer.await.map_err(|_| Stopped)
     }
 
-    async fn ask<T: Send + 'static>(
-        &self,
-        question: impl FnOnce(&Hub) -> T + Send + 'static,
-    ) -> Result<T, Stopped> {
+    async fn query(&self, query: Query) -> Result<Reply, Stopped> {
         let (sender, answer) = oneshot::channel();
-        let ask = HubMail::Ask(Box::new(move |hub, _| drop(sender.send(question(hub)))));
-        self.send(ask).await?;
+        self.send(HubMail::Query(query, sender)).await?;
         answer.await.map_err(|_| Stopped)
     }
 

@@ -144,5 +144,5 @@ pub fn export_kept(store: &mut dyn Store, whom: &Whom) -> Result<Option<Value>, 
     recovered.players_only = true;
     // What follows from opening is not carried out.
     let (hub, _) = Hub::open(Time::ZERO, wall(), HubConfig::default(), [0; 32], recovered);
-    Ok(super::export(&hub, whom))
+    Ok(hub.export(whom).map(|(player, sessions)| super::export(&player, &sessions)))
 }

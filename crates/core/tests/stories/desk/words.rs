@@ -279,7 +279,7 @@ impl Desk {
 
     /// Where a session is.
     pub fn place(&self, name: &str) -> Option<Place> {
-        self.hub.session(self.id(name)).map(|session| session.place.clone())
+        self.hub.session(self.id(name)).map(|session| session.place().clone())
     }
 
     pub fn is_in(&self, name: &str, kind: &str) -> bool {

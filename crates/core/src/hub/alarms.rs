@@ -1,0 +1,242 @@
+//! The hub's deadlines, its wall clock, and what it does when time has passed. Deadlines are kept in service
+//! time, those of holds and of idleness in hold time, see `clock.rs`. At equal instants input comes before
+//! expiry, because the driver feeds waiting input before it wakes the hub.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use rejoin_wire::v1::{CloseCode, NoticeCode};
+
+use super::{Hub, HubOutput, Warning};
+use crate::clock::ServiceClock;
+use crate::connection::{AskId, Connection, Stage};
+use crate::id::{ConnectionId, SessionEpoch, SessionId};
+use crate::mark::{Mark, hit};
+use crate::session::{SessionContext, SessionCore};
+use crate::time::{Time, WallTime};
+
+/// What a deadline is about. Each is looked at again when it comes. Only those that belong to a connection are
+/// cancelled, when it is gone: its session may be held for long, and many may be.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Alarm {
+    Handshake(ConnectionId),
+    /// The answer to a question of its handshake.
+    Admission(ConnectionId, AskId),
+    /// The hold that began when this epoch was lost.
+    Hold(SessionId, SessionEpoch),
+    /// The client of a session may have sent nothing for too long.
+    Idle(SessionId),
+    /// The client of a session has acknowledged nothing outside zones for so long.
+    Progress(SessionId),
+    Lifetime(SessionId),
+    Call(SessionId),
+    /// The directory has been asked something about a session's seat.
+    Seats(SessionId),
+    /// Nothing but the time: while somebody is held a stall must be seen for what it is, even when
+    /// no other deadline is near.
+    Pulse,
+}
+
+/// All deadlines.
+#[derive(Debug, Default)]
+pub(crate) struct Alarms {
+    clock: ServiceClock,
+    /// In service time.
+    due: BTreeSet<(Time, Alarm)>,
+    /// In hold time.
+    holds: BTreeSet<(Time, SessionId, SessionEpoch)>,
+    /// When welcomed clients may have been idle for too long, in hold time.
+    idle: BTreeSet<(Time, SessionId)>,
+    is_pulsing: bool,
+}
+
+impl Alarms {
+    /// Gives the instant.
+    pub(crate) fn set(&mut self, now: Time, in_: Duration, alarm: Alarm) -> Time {
+        let at = now.after(in_);
+        self.due.insert((at, alarm));
+        at
+    }
+
+    /// Ends a hold after so much hold time; gives the instant.
+    pub(crate) fn set_hold(&mut self, in_: Duration, id: SessionId, epoch: SessionEpoch) -> Time {
+        let at = self.clock.hold().after(in_);
+        self.holds.insert((at, id, epoch));
+        at
+    }
+
+    /// Looks at the idleness of a session's client after so much hold time; gives the instant.
+    pub(crate) fn set_idle(&mut self, in_: Duration, id: SessionId) -> Time {
+        let at = self.clock.hold().after(in_);
+        self.idle.insert((at, id));
+        at
+    }
+
+    /// Takes an instant of the driver's; gives how long the process could not run before it.
+    pub(super) fn advance(&mut self, real: Time, stall: Duration) -> Option<Duration> {
+        self.clock.advance(real, self.first(), stall)
+    }
+
+    pub(crate) fn clock(&self) -> &ServiceClock {
+        &self.clock
+    }
+
+    /// Forgets a deadline.
+    pub(crate) fn cancel(&mut self, at: Time, alarm: Alarm) {
+        self.due.remove(&(at, alarm));
+    }
+
+    /// Forgets when to look at the idleness of a session's client.
+    pub(crate) fn cancel_idle(&mut self, at: Time, id: SessionId) {
+        self.idle.remove(&(at, id));
+    }
+
+    /// Asks to be woken soon, while a session is held.
+    pub(crate) fn pulse(&mut self, stall: Duration) {
+        if !self.holds.is_empty() && !self.is_pulsing {
+            self.is_pulsing = true;
+            self.set(self.clock.now(), stall, Alarm::Pulse);
+        }
+    }
+
+    /// When the hub wants to be woken, in real time.
+    pub(crate) fn next(&self) -> Option<Time> {
+        self.first().map(|at| self.clock.to_real(at))
+    }
+
+    /// The first deadline, in service time.
+    fn first(&self) -> Option<Time> {
+        let hold = self.holds.first().map(|(at, ..)| *at);
+        let idle = self.idle.first().map(|(at, _)| *at);
+        let in_hold_time = hold.into_iter().chain(idle).min();
+        let in_hold_time = in_hold_time.and_then(|at| self.clock.hold_to_service(at));
+        self.due.first().map(|(at, _)| *at).into_iter().chain(in_hold_time).min()
+    }
+
+    fn take(&mut self) -> Option<Alarm> {
+        if self.due.first().is_some_and(|(at, _)| *at <= self.clock.now()) {
+            return self.due.pop_first().map(|(_, alarm)| alarm);
+        }
+        if self.clock.is_full() {
+            return None;
+        }
+        let hold = self.clock.hold();
+        if self.holds.first().is_some_and(|(at, ..)| *at <= hold) {
+            return self.holds.pop_first().map(|(_, id, epoch)| Alarm::Hold(id, epoch));
+        }
+        if self.idle.first().is_some_and(|(at, _)| *at <= hold) {
+            return self.idle.pop_first().map(|(_, id)| Alarm::Idle(id));
+        }
+        None
+    }
+}
+
+/// How far the wall clock may be set back without being believed.
+const WALL_STEP_MAX: Duration = Duration::from_secs(300);
+
+impl Hub {
+    /// Takes an instant of the driver's, and gives the service time by which the hub goes. After a stall
+    /// everything that waits gets all the time since something was last heard. A little of that the
+    /// process may have been there; who is held is given it.
+    ///
+    /// A stall is judged by the gap between two inputs, not by how late a deadline is looked at: a hub that
+    /// is handed one input after the other is overloaded, and its deadlines are what relieves it.
+    pub(crate) fn note_time(&mut self, real: Time) -> Time {
+        if let Some(late) = self.alarms.advance(real, self.config.stall) {
+            hit(Mark::Stalled);
+            // The wall clock went on.
+            let (_, WallTime(wall_ms)) = &mut self.wall;
+            let late_ms = u64::try_from(late.as_millis()).unwrap_or(u64::MAX);
+            *wall_ms = wall_ms.saturating_add(late_ms);
+        }
+        self.alarms.clock().now()
+    }
+
+    pub(crate) fn wake(&mut self) {
+        while let Some(alarm) = self.alarms.take() {
+            match alarm {
+                Alarm::Handshake(connection) => self.handshake_due(connection),
+                Alarm::Admission(connection, ask) => self.admission_due(connection, ask),
+                Alarm::Hold(id, epoch) => {
+                    self.with_session(id, |session, cx| session.hold_due(cx, epoch));
+                }
+                Alarm::Idle(id) => self.session_due(id, SessionCore::idle_due),
+                Alarm::Progress(id) => self.session_due(id, SessionCore::progress_due),
+                Alarm::Lifetime(id) => self.session_due(id, SessionCore::lifetime_due),
+                Alarm::Call(id) => self.session_due(id, SessionCore::calls_due),
+                Alarm::Seats(id) => self.session_due(id, SessionCore::seats_due),
+                Alarm::Pulse => {
+                    self.alarms.is_pulsing = false;
+                    self.alarms.pulse(self.config.stall);
+                }
+            }
+        }
+    }
+
+    /// A deadline of a session, which may have ended since.
+    fn session_due(
+        &mut self,
+        id: SessionId,
+        call: impl FnOnce(&mut SessionCore, &mut SessionContext<'_>),
+    ) {
+        self.with_session(id, call);
+    }
+
+    /// The store has no room, or has room again.
+    pub(crate) fn store_full(&mut self, is_full: bool) {
+        let was_full = self.alarms.clock.is_full();
+        self.alarms.clock.set_full(is_full);
+        match (was_full, is_full) {
+            (false, true) => {
+                hit(Mark::HoldsStoodStill);
+                let text = "the server's disk is full; nothing is lost";
+                self.tell_frozen(NoticeCode::Frozen, text);
+            }
+            (true, false) => {
+                self.alarms.pulse(self.config.stall);
+                self.tell_frozen(NoticeCode::Thawed, "");
+            }
+            (false, false) | (true, true) => {}
+        }
+    }
+
+    /// Tells those who are in zones that stand still, or go on.
+    fn tell_frozen(&mut self, code: NoticeCode, text: &str) {
+        let sessions = self.connections.values().filter_map(Connection::session);
+        let sessions: Vec<SessionId> = sessions.map(|(session, _)| session).collect();
+        for id in sessions {
+            self.with_session(id, |session, cx| session.tell_frozen(cx, code, text));
+        }
+    }
+
+    fn handshake_due(&mut self, connection: ConnectionId) {
+        let waiting = |known: &Connection| known.stage() == Stage::AwaitingHello;
+        if self.connections.get(&connection).is_some_and(waiting) {
+            hit(Mark::HandshakeTimeout);
+            let text = "no hello in time";
+            self.drop_connection(connection, CloseCode::HandshakeTimeout, text);
+        }
+    }
+
+    pub(crate) fn set_wall(&mut self, now: Time, wall: WallTime) {
+        let known = self.wall(now);
+        let behind = Duration::from_millis(known.0.saturating_sub(wall.0));
+        if behind <= WALL_STEP_MAX {
+            // A small step back is waited out: what has ended by this clock stays over.
+            self.wall = (now, wall.max(known));
+            return self.sweep_guests(now);
+        }
+        // It was wrong before, or is now. Kept ahead of the real time, it would end every ban at once; set back,
+        // a ban lasts too long at worst.
+        self.wall = (now, wall);
+        self.push(HubOutput::Warn(Warning::ClockWentBack { by: behind }));
+        self.sweep_guests(now);
+    }
+
+    /// The wall clock, as far as it is known.
+    pub(crate) fn wall(&self, now: Time) -> WallTime {
+        let (at, wall) = self.wall;
+        let since = u64::try_from(now.since(at).as_millis()).unwrap_or(u64::MAX);
+        WallTime(wall.0.saturating_add(since))
+    }
+}

@@ -1,0 +1,228 @@
+//! How the hub calls its sessions: it lends one what it needs, brings the indexes up to date, delivers what the
+//! session has to say to other machines, and settles its gate at the end of the input.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rejoin_wire::v1::CloseCode;
+
+use super::player_gate::PlayerCommits;
+use super::table::Indexed;
+use super::{Hub, HubOutput, Warning};
+use crate::connection::{Attached, ConnectionPhase};
+use crate::event::{EndCause, Offence};
+use crate::exchange::ToZone;
+use crate::id::{OwnerEpoch, PlayerId, Revision, SessionId, ZoneId};
+use crate::mark::{Mark, hit};
+use crate::scope::ScopeId;
+use crate::session::{FindReason, FindZone, FromSession, Moment, SessionContext, SessionCore};
+use crate::time::Time;
+use crate::zone_registry::{Creator, Opener, ZoneView};
+
+/// What is on its way to the store.
+#[derive(Debug, Default)]
+pub(crate) struct Commits {
+    /// Sessions whose gates have to be looked at before the input is over.
+    unsettled: BTreeSet<SessionId>,
+    /// Sessions with a batch at the store.
+    in_flight: BTreeSet<SessionId>,
+    /// Players of whom something is on its way, and those to be looked at before the input is over.
+    pub(super) players: BTreeMap<PlayerId, PlayerCommits>,
+    pub(super) stirred_players: BTreeSet<PlayerId>,
+    /// The owner epoch of players that the store does not have yet.
+    pub(super) new_owner: OwnerEpoch,
+    /// Messages from outside the game so far.
+    pub(super) words: u64,
+}
+
+impl Commits {
+    pub(crate) fn new(new_owner: OwnerEpoch) -> Self {
+        Self { new_owner, ..Self::default() }
+    }
+
+    /// Sessions and players with a commit under way.
+    pub(crate) fn under_way(&self) -> usize {
+        self.in_flight.len() + self.players.len()
+    }
+}
+
+impl Hub {
+    /// What time it is, on each clock.
+    pub(crate) fn moment(&self) -> Moment {
+        let clock = self.alarms.clock();
+        let (now, hold, real) = (clock.now(), clock.hold(), clock.real());
+        Moment { now, hold, real, wall: self.wall(now) }
+    }
+
+    /// Calls a session. None: there is none of this id, or only the deletion of its scope is left.
+    pub(crate) fn with_session<T>(
+        &mut self,
+        id: SessionId,
+        call: impl FnOnce(&mut SessionCore, &mut SessionContext<'_>) -> T,
+    ) -> Option<T> {
+        if self.sessions.contains_key(&id) { self.call_session(id, call) } else { None }
+    }
+
+    /// The same, also for a session of which only the deletion of its scope is left.
+    pub(crate) fn call_session<T>(
+        &mut self,
+        id: SessionId,
+        call: impl FnOnce(&mut SessionCore, &mut SessionContext<'_>) -> T,
+    ) -> Option<T> {
+        let at = self.moment();
+        let session = self.sessions.get_mut(id)?;
+        let before = Indexed::of(session);
+        let mut context = SessionContext {
+            at,
+            config: &self.config,
+            zones: &self.zones,
+            rations: &self.rations,
+            is_recovering: self.recovering,
+            is_stopping: self.going_down,
+            chance: &mut self.chance,
+            counts: &mut self.counts,
+            alarms: &mut self.alarms,
+            in_flight: &mut self.commits.in_flight,
+            out: &mut self.out,
+            mail: &mut self.mail,
+        };
+        let result = call(session, &mut context);
+        if session.is_unsettled() {
+            self.commits.unsettled.insert(id);
+        }
+        if let Some(left) = self.sessions.update(id, before) {
+            self.end_if_unused(left);
+        }
+        while let Some((from, message)) = self.mail.pop_front() {
+            self.on_session_message(at.now, from, message);
+        }
+        Some(result)
+    }
+
+    /// Submits what changed, and carries out what waits for nothing.
+    pub(crate) fn settle(&mut self, now: Time) {
+        // Carrying out an effect can change a session again; it does so finitely often.
+        loop {
+            // What is kept of a player goes to the store before the sessions that rest on it.
+            if let Some(player) = self.commits.stirred_players.pop_first() {
+                self.settle_player(now, player);
+                continue;
+            }
+            let Some(session) = self.commits.unsettled.pop_first() else { return };
+            self.call_session(session, SessionCore::settle);
+            self.sessions.forget_if_gone(session);
+        }
+    }
+
+    pub(crate) fn committed(&mut self, now: Time, scope: ScopeId, revision: Revision) {
+        match scope {
+            ScopeId::Session(session) => {
+                self.commits.in_flight.remove(&session);
+                self.call_session(session, |session, cx| session.committed(cx, revision));
+            }
+            ScopeId::Player(player) => self.player_committed(player, revision),
+            ScopeId::Account(account) => self.account_committed(now, account, revision),
+            ScopeId::Hub => self.hub_row_committed(revision),
+            // Zones hear of theirs themselves, and so does the directory.
+            _ => {}
+        }
+    }
+
+    fn on_session_message(&mut self, now: Time, session: SessionId, message: FromSession) {
+        match message {
+            FromSession::SpeaksFor { connection, epoch } => {
+                let attached = Attached { session, epoch };
+                self.set_over(connection, ConnectionPhase::Attached(attached));
+            }
+            FromSession::Fence(connection) => {
+                self.set_over(connection, ConnectionPhase::Fenced);
+            }
+            FromSession::Closed(connection) => {
+                self.set_over(connection, ConnectionPhase::Closing);
+            }
+            FromSession::GaveWay(connection) => {
+                self.close(connection, CloseCode::TakenOver, "", 0);
+            }
+            FromSession::Ended { connection, player, cause } => {
+                let text = match cause {
+                    EndCause::Banned => self.ban_text(player),
+                    _ => String::new(),
+                };
+                self.close(connection, cause.close_code(), &text, 0);
+            }
+            FromSession::Refuse { connection, code, text } => {
+                self.refuse(connection, code, text);
+            }
+            FromSession::Find(find) => self.find_zone(session, *find),
+            FromSession::GuestSeen(player) => {
+                // Without room for its row it comes back all the same.
+                self.guest_seen(now, player, None);
+            }
+            FromSession::StoreWentBack => {
+                if !std::mem::replace(&mut self.went_back, true) {
+                    self.push(HubOutput::Warn(Warning::StoreWentBack { session }));
+                }
+            }
+            FromSession::ZoneUsed(zone) => self.zones.note_used(zone),
+            FromSession::Heard { ticket, is_told } => self.heard(ticket, is_told),
+            FromSession::AccountSessionEnded(account) => {
+                self.account_session_ended(now, account, session);
+            }
+            FromSession::EndKept { ticket } => self.end_kept(ticket),
+            FromSession::EndCommitted { player, credential } => {
+                self.sessions.end_committed(session, player, credential);
+            }
+        }
+    }
+
+    /// Looks for a zone that a session asks for, and opens it if that is allowed.
+    fn find_zone(&mut self, id: SessionId, find: FindZone) {
+        let is_there = self.zones.contains(ZoneId::of(&find.name.kind, &find.name.name));
+        let zone = match find.creator {
+            Some(Creator::Client(opener)) if !is_there && self.opens_too_often(id, opener) => {
+                Err(rejoin_wire::v1::RefusalCode::CreateDenied)
+            }
+            creator => self.find_or_open(&find, creator),
+        };
+        if self.with_session(id, |session, cx| session.found(cx, find, zone)).is_none() {
+            crate::never!("{id:?} asked for a zone and is not there");
+        }
+    }
+
+    fn find_or_open(
+        &mut self,
+        find: &FindZone,
+        creator: Option<Creator>,
+    ) -> Result<ZoneView, rejoin_wire::v1::RefusalCode> {
+        let zone = self.with_zones(|zones| zones.find(&find.name, creator));
+        if zone.is_err() && matches!(find.reason, FindReason::Join { .. }) {
+            hit(Mark::UnknownZone);
+        }
+        zone
+    }
+
+    /// Whether the address of a session has asked for too many zones to be opened, this one included.
+    fn opens_too_often(&mut self, id: SessionId, opener: Opener) -> bool {
+        let quota = self.config.guard.address_opens;
+        let wait = opener
+            .origin
+            .and_then(|origin| self.spend_quota(origin, quota, |conduct| &mut conduct.opens));
+        if wait.is_some() {
+            hit(Mark::OpensRationed);
+            let connection = self.sessions.get(&id).and_then(|session| session.connection());
+            self.tell_step(connection, Some(id), Offence::Opens);
+        }
+        wait.is_some()
+    }
+
+    /// Sends a message to the open incarnation of a zone, if there is one.
+    pub(crate) fn tell_zone(&mut self, zone: ZoneId, message: ToZone) {
+        if let Some(owner) = self.zones.owner(zone) {
+            self.push(HubOutput::ToZone(zone, owner, message));
+        }
+    }
+
+    /// Ends a session.
+    pub(crate) fn end(&mut self, id: SessionId, cause: EndCause) {
+        self.with_session(id, |session, cx| session.end(cx, cause));
+    }
+}

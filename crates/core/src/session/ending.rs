@@ -1,0 +1,102 @@
+//! The end of a session: its zone parts it, the directory hears of its seats, its scope is deleted last.
+
+use super::life::{Away, Life};
+use super::{AfterCommit, FromSession, Place, SessionContext, SessionCore};
+use crate::event::{EndCause, Event};
+use crate::exchange::ToZone;
+use crate::hub::HubOutput;
+use crate::id::AccountId;
+use crate::mark::{Mark, hit};
+use crate::timeline::What;
+use crate::zone::Delivery;
+
+impl SessionCore {
+    /// Ends the session: its zone parts it first.
+    pub(crate) fn end(&mut self, cx: &mut SessionContext<'_>, cause: EndCause) {
+        if self.ending.is_some() {
+            return;
+        }
+        self.lose_voice(cx, cause);
+        self.timeline.record(cx.at.wall, What::Ending, cause as u32);
+        let zone = match &self.place {
+            Place::In(zone) => Some(*zone),
+            Place::Joining(joining) => joining.asked.map(|_| joining.zone),
+            Place::Nowhere => None,
+        };
+        match zone {
+            Some(zone) => {
+                self.touch();
+                let (session, stay, cause) = (self.id, self.leg.stay, cause.part_cause());
+                self.after(AfterCommit::Zone(zone, ToZone::Part { session, stay, cause }));
+            }
+            None => self.finish_end(cx, None),
+        }
+    }
+
+    /// After a start: it was ending in no zone.
+    pub(crate) fn end_again(&mut self, cx: &mut SessionContext<'_>) {
+        if let Some(cause) = self.ending.take() {
+            self.end(cx, cause);
+        }
+    }
+
+    /// Marks the session as ending and takes its voice; its connection is told once that is committed.
+    pub(super) fn lose_voice(&mut self, cx: &mut SessionContext<'_>, cause: EndCause) {
+        self.ending = Some(cause);
+        let (player, credential, connection) = (self.player, self.credential, self.connection());
+        self.detach(cx, Life::Away(Away::default()));
+        self.after(AfterCommit::Tell(FromSession::EndCommitted { player, credential }));
+        if let Some(connection) = connection {
+            cx.tell(self.id, FromSession::Fence(connection));
+            let ended = FromSession::Ended { connection, player, cause };
+            self.after(AfterCommit::Tell(ended));
+        }
+    }
+
+    /// Nothing of the session is anywhere else: its scope goes. `last`: what leaves after that.
+    pub(super) fn finish_end(&mut self, cx: &mut SessionContext<'_>, last: Option<AfterCommit>) {
+        self.fail_words(cx);
+        let Some(last) = self.linger(last) else { return };
+        self.fail_calls(cx);
+        let cause = self.ending.unwrap_or(EndCause::Left);
+        last.into_iter().for_each(|effect| self.after(effect));
+        if self.is_native() {
+            self.tell_local(Delivery::Ended(cause));
+        }
+        self.after_event(Event::PlayerLeft { session: self.id, player: self.player, cause });
+        self.is_over = true;
+        self.gate.close();
+    }
+
+    /// Waits for the directory if that has to hear of a seat; otherwise gives back what was given.
+    fn linger(&mut self, last: Option<AfterCommit>) -> Option<Option<AfterCommit>> {
+        self.let_seats_go();
+        if self.seats.is_empty() {
+            return Some(last);
+        }
+        hit(Mark::SeatLingered);
+        self.downstream.clear_earlier();
+        if self.place != Place::Nowhere {
+            self.leave_place();
+        }
+        self.touch();
+        last.into_iter().for_each(|effect| self.after(effect));
+        self.after(AfterCommit::Seats);
+        None
+    }
+
+    /// An order that ended this session, among others, is answered once that is committed.
+    pub(crate) fn count_end_for(&mut self, ticket: u64) {
+        self.after(AfterCommit::Tell(FromSession::EndKept { ticket }));
+    }
+
+    /// The same for an account that is being deleted.
+    pub(crate) fn count_end_for_account(&mut self, account: AccountId) {
+        self.after(AfterCommit::Tell(FromSession::AccountSessionEnded(account)));
+    }
+
+    /// Answers a command once everything so far is committed.
+    pub(crate) fn answer_after(&mut self, ticket: u64, answer: crate::hub::Answer) {
+        self.after(AfterCommit::Output(HubOutput::Answer { ticket, answer }));
+    }
+}
