@@ -9,11 +9,9 @@ mod alarms;
 mod broadcast;
 mod command;
 mod connections;
-mod guests;
 mod hello;
 mod id_block;
 mod login;
-mod player_gate;
 mod players;
 mod query;
 mod ration;
@@ -23,7 +21,7 @@ mod shutdown;
 mod table;
 mod zones;
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -42,9 +40,7 @@ pub use self::recover::Recovered;
 
 use self::accounts::AfterAccount;
 use self::broadcast::Telling;
-use self::guests::Guests;
 use self::id_block::IdBlock;
-use self::player_gate::Player;
 use self::sessions::Commits;
 use self::table::Sessions;
 use crate::account::Accounts;
@@ -56,6 +52,7 @@ use crate::exchange::{ToHub, ToZone, ZoneName};
 use crate::guard::Origin;
 use crate::id::{ConnectionId, OwnerEpoch, PlayerId, Revision, SessionId, ZoneId};
 use crate::mark::{Mark, hit};
+use crate::player::Players;
 use crate::scope::{Batch, ScopeId};
 use crate::seat::{GameNews, SeatRefusal, SeatRequest};
 pub use crate::session::{Changes, SessionView};
@@ -281,8 +278,7 @@ pub struct Hub {
     pub(crate) sessions: Sessions,
     /// Messages of sessions that are being delivered.
     pub(crate) mail: VecDeque<(SessionId, FromSession)>,
-    pub(crate) players: BTreeMap<PlayerId, Player>,
-    pub(crate) guests: Guests,
+    pub(crate) players: Players,
     pub(crate) zones: ZoneRegistry,
     pub(crate) alarms: Alarms,
     pub(crate) commits: Commits,
@@ -296,8 +292,6 @@ pub struct Hub {
     pub(crate) counts: HubCounts,
     /// What addresses and players may do, and how fast all are let in.
     pub(crate) rations: Rations,
-    /// Players whose rows could not be read: they may be banned.
-    pub(crate) quarantined: BTreeSet<PlayerId>,
     pub(crate) accounts: Accounts<AfterAccount>,
     /// Orders that are answered once so much of what they end is committed, by their tickets.
     pub(crate) ending_for: BTreeMap<u64, usize>,
@@ -388,7 +382,7 @@ impl Hub {
     /// Players who are refused because what was kept of them is damaged. `Command::Ban` and
     /// `Command::Unban` decide afresh.
     pub fn quarantined(&self) -> impl Iterator<Item = PlayerId> {
-        self.quarantined.iter().copied()
+        self.players.damaged()
     }
 
     /// When it wants to be woken.

@@ -24,6 +24,7 @@ pub mod id;
 pub mod mark;
 pub mod never;
 pub mod planted;
+mod player;
 pub mod roster;
 pub mod scope;
 pub mod seat;

@@ -298,7 +298,7 @@ impl Hub {
     pub(crate) fn barred(&self, now: Time, claim: &LoginClaim) -> Option<(CloseCode, String)> {
         for player in self.players_of(claim) {
             if self.is_banned(now, player) {
-                return Some((CloseCode::Banned, self.ban_text(player)));
+                return Some((CloseCode::Banned, self.players.ban_text(player)));
             }
         }
         let (code, text) = match (claim.account, self.account_of_claim(claim)) {
@@ -346,13 +346,6 @@ impl Hub {
             Some((id, _)) => self.accounts.get(id),
             None => self.accounts.of_player(claim.player).map(|(_, account)| account),
         }
-    }
-
-    /// What a banned player reads: the reason that the operator gave, if any.
-    pub(crate) fn ban_text(&self, player: PlayerId) -> String {
-        let reason = self.players.get(&player).map_or("", |known| &known.ban_reason);
-        let colon = if reason.is_empty() { "" } else { ": " };
-        format!("this player is banned{colon}{reason}")
     }
 
     /// The players of whom none may be banned if this claim is to be let in. The player of an account is

@@ -64,10 +64,11 @@ impl Hub {
             }
             Some(login::Identity::Secret(secret)) if self.config.secrets => {
                 let secret = Secret::from_slice(&secret);
-                let guest = secret.and_then(|secret| Some((self.guest_of(&secret)?, secret)));
+                let guest = secret.and_then(|s| Some((self.players.guest_of(&s)?, s)));
                 match guest {
                     Some((player, secret)) => {
-                        if !self.guest_seen(now, player, Some(secret.hash())) {
+                        let wall = self.wall(now);
+                        if !self.players.guest_seen(wall, player, Some(secret.hash())) {
                             return self.refuse_guest(id);
                         }
                         let claim = LoginClaim::unsigned(hello, player, Identity::Secret);
@@ -84,7 +85,7 @@ impl Hub {
                 if let Some(wait) = self.mint_ration(id) {
                     return self.minted_too_often(id, wait);
                 }
-                let secret = self.mint_secret();
+                let secret = self.players.mint_secret(&mut self.chance);
                 let player = PlayerId::of_secret(secret.reveal());
                 let mut claim = LoginClaim::unsigned(hello, player, Identity::Secret);
                 claim.minted = Some(secret);
@@ -283,7 +284,7 @@ impl Hub {
 
     /// The game agrees. A guest whose secret was just minted is new, and there may be no room.
     fn known(&mut self, now: Time, id: ConnectionId, claim: LoginClaim) {
-        if claim.minted.is_some() && self.is_full_of_guests() {
+        if claim.minted.is_some() && self.players.is_full_of_guests() {
             return self.refuse_guest(id);
         }
         self.decide_claim(now, id, claim);
@@ -305,14 +306,13 @@ impl Hub {
     /// Whether a player is banned at this time.
     #[must_use]
     pub fn is_banned(&self, now: Time, player: PlayerId) -> bool {
-        let banned = self.players.get(&player).and_then(|player| player.banned_until);
-        banned.is_some_and(|until| self.wall(now) < until)
+        self.players.is_banned(self.wall(now), player)
     }
 
     /// A guest whose secret was kept and cannot be compared any more.
     fn is_damaged_guest(&self, secret: &[u8]) -> bool {
         let player = Secret::from_slice(secret).map(|secret| PlayerId::of_secret(secret.reveal()));
-        player.is_some_and(|player| self.quarantined.contains(&player))
+        player.is_some_and(|player| self.players.is_damaged(player))
     }
 
     /// Whether this player is banned cannot be read, so it is not let in.

@@ -126,7 +126,7 @@ impl Hub {
     /// Reserves the next block of session ids.
     pub(crate) fn reserve_ids(&mut self, now: Time) {
         let wall = self.wall(now);
-        self.ids.reserve(self.config.id_block.max(1), wall, self.guests.key());
+        self.ids.reserve(self.config.id_block.max(1), wall, self.players.guest_key());
         self.submit_hub_row();
     }
 

@@ -6,7 +6,7 @@ use rejoin_wire::v1::{CloseCode, Resume, RungReason, hello};
 use super::Hub;
 use super::config::Duplicates;
 use super::ration::Spent;
-use crate::connection::LoginClaim;
+use crate::connection::{Handshake, LoginClaim};
 use crate::event::EndCause;
 use crate::id::{ConnectionId, PlayerId, SessionId};
 use crate::mark::{Mark, hit};
@@ -28,7 +28,8 @@ impl Hub {
     pub(crate) fn decide_claim(&mut self, now: Time, id: ConnectionId, claim: LoginClaim) {
         // A ban counts once it is committed: before that nobody is let in or refused because of it.
         let players = self.players_of(&claim);
-        if let Some(player) = players.into_iter().find(|player| self.is_ban_coming(*player)) {
+        if let Some(player) = players.into_iter().find(|player| self.players.is_ban_coming(*player))
+        {
             hit(Mark::BanAwaited);
             return self.wait_for_ban(player, id, claim);
         }
@@ -49,7 +50,7 @@ impl Hub {
                 return self.refuse(id, code, &text);
             }
         }
-        if self.quarantined.contains(&claim.player) {
+        if self.players.is_damaged(claim.player) {
             return self.refuse_damaged(id);
         }
         if claim.change.is_some() {
@@ -60,6 +61,15 @@ impl Hub {
             Some(hello::Purpose::Login(login)) => self.decide_login(now, id, &claim, login.fresh),
             None => self.violation(id, "a hello without a purpose"),
         }
+    }
+
+    /// Decides about this connection once the ban of this player is committed.
+    fn wait_for_ban(&mut self, player: PlayerId, id: ConnectionId, claim: LoginClaim) {
+        if !self.players.has_room(player) {
+            return self.refuse(id, CloseCode::NotReady, "a ban is being kept; come again");
+        }
+        let ask = self.ask(id, |ask| Handshake::Preparing(ask, Box::new(claim)));
+        self.players.decide_later(player, id, ask);
     }
 
     /// What a session has to know of the connection that wants to speak for it.

@@ -2,15 +2,14 @@
 //! asks for is committed, and what it ends is ended by then.
 
 use std::collections::BTreeSet;
-use std::ops::Bound::{Excluded, Unbounded};
 
 use super::accounts::AfterAccount;
-use super::player_gate::AfterPlayer;
-use super::{Answer, Hub, HubOutput, Player};
+use super::{Answer, Hub, HubOutput};
 use crate::account::{Account, Change, Holder, Name, Refusal, Role};
 use crate::event::EndCause;
 use crate::id::{AccountId, PlayerId, SessionId};
 use crate::mark::{Mark, hit};
+use crate::player::{Ban, PlayerOutput};
 use crate::time::{Time, WallTime};
 
 /// A player, as people name one.
@@ -90,11 +89,32 @@ impl Hub {
         sessions
     }
 
+    /// Looks for guests that were not here for long.
+    pub(crate) fn sweep_guests(&mut self, now: Time) {
+        if !self.players_only && self.is_ready() {
+            let (wall, sessions) = (self.wall(now), &self.sessions);
+            self.players.sweep(wall, |player| sessions.of_player(player).next().is_some());
+        }
+    }
+
+    /// Carries out what a player gives out.
+    pub(super) fn on_player_output(&mut self, now: Time, id: PlayerId, output: PlayerOutput) {
+        match output {
+            PlayerOutput::Commit(batch) => self.push(HubOutput::Commit(batch)),
+            PlayerOutput::BanKept { ticket } => {
+                let ended = self.end_all_of(now, id);
+                self.done_after(ticket, &ended);
+            }
+            PlayerOutput::Decide(connection, ask) => self.decide(now, connection, ask),
+            PlayerOutput::Forgotten { ticket } => {
+                ticket.into_iter().for_each(|ticket| self.end_kept(ticket));
+            }
+        }
+    }
+
     /// Forgets what is kept of a player beside its account, but for a ban.
     pub(crate) fn forget_guest(&mut self, player: PlayerId) {
-        let Some(known) = self.players.get_mut(&player) else { return };
-        (known.secret, known.seen) = (None, None);
-        self.commit_player(player, Some(AfterPlayer::Forgotten { ticket: None }));
+        self.players.forget(player, None);
     }
 
     pub(crate) fn done(&mut self, ticket: u64) {
@@ -224,15 +244,11 @@ impl Hub {
             hit(Mark::BanOver);
             return self.not_done(ticket, Refusal::BanOver);
         }
-        let known = self.players.entry(player).or_default();
-        (known.banned_until, known.ban_reason) = match ban {
-            Some((until, reason)) => (Some(until), reason),
-            None => {
-                hit(Mark::Unbanned);
-                (None, String::new())
-            }
-        };
-        self.commit_player(player, Some(AfterPlayer::Banned { ticket }));
+        if ban.is_none() {
+            hit(Mark::Unbanned);
+        }
+        let ban = ban.map(|(until, reason)| Ban { until, reason });
+        self.players.set_ban(player, ban, ticket);
     }
 
     fn delete_guest(&mut self, whom: &Whom, ticket: u64) {
@@ -244,14 +260,12 @@ impl Hub {
         }
         hit(Mark::GuestDeleted);
         let ended = self.end_player(Some(player), EndCause::Kicked);
-        let Some(known) = self.players.get_mut(&player) else {
+        if !self.players.forget(player, Some(ticket)) {
             return self.done_after(ticket, &ended);
-        };
-        (known.secret, known.seen) = (None, None);
+        }
         // What is kept of the guest is one more thing to wait for.
         self.ending_for.insert(ticket, ended.len() + 1);
         self.count_ends_for(ticket, &ended);
-        self.commit_player(player, Some(AfterPlayer::Forgotten { ticket: Some(ticket) }));
     }
 
     fn account_of(&self, whom: &Whom) -> Result<AccountId, Refusal> {
@@ -276,9 +290,7 @@ impl Hub {
     }
 
     fn is_known(&self, player: PlayerId) -> bool {
-        self.players.contains_key(&player)
-            || self.quarantined.contains(&player)
-            || !self.sessions_of(player).is_empty()
+        self.players.is_known(player) || !self.sessions_of(player).is_empty()
     }
 
     /// One player as operators may see it.
@@ -289,14 +301,13 @@ impl Hub {
         if account.is_none() && !self.is_known(player) {
             return None;
         }
-        let known = self.players.get(&player);
-        let ban = known.and_then(|known| Some((known.banned_until?, known.ban_reason.clone())));
+        let ban = self.players.ban(player).map(|ban| (ban.until, ban.reason.clone()));
         Some(PlayerView {
             player,
             account,
             ban,
-            has_secret: known.is_some_and(Player::is_guest),
-            damaged: self.quarantined.contains(&player),
+            has_secret: self.players.is_guest(player),
+            damaged: self.players.is_damaged(player),
             sessions: self.sessions_of(player),
         })
     }
@@ -305,9 +316,7 @@ impl Hub {
     /// who are banned; guests are not listed otherwise.
     #[must_use]
     pub fn players_after(&self, player: Option<PlayerId>, most: usize) -> Vec<PlayerView> {
-        let above = (player.map_or(Unbounded, Excluded), Unbounded);
-        let banned = self.players.range(above).filter(|(_, known)| known.banned_until.is_some());
-        let banned = banned.map(|(player, _)| *player).take(most);
+        let banned = self.players.banned_after(player).take(most);
         let accounts = self.accounts.after(player).map(|(_, account)| account.player).take(most);
         let all: BTreeSet<PlayerId> = banned.chain(accounts).collect();
         let some = all.into_iter().take(most);

@@ -170,7 +170,10 @@ impl Hub {
     /// What the hub has before it: commits of sessions and players under way, and waiting inputs.
     #[must_use]
     pub fn load(&self) -> HubLoad {
-        HubLoad { commits: self.commits.under_way(), inputs: self.rations.waiting_inputs }
+        HubLoad {
+            commits: self.commits.under_way() + self.players.under_way(),
+            inputs: self.rations.waiting_inputs,
+        }
     }
 
     /// Whether the load is below a share of the bound: 1 is all of it, 2 half.
@@ -255,6 +258,13 @@ impl Hub {
             budget(conduct).count(now, quota.times(times));
         }
         None
+    }
+
+    /// How long an address must wait before another secret is minted for it; none: one may be.
+    pub(crate) fn mint_ration(&mut self, id: ConnectionId) -> Option<Duration> {
+        let quota = self.config.guard.address_mints;
+        let origin = self.connections.get(&id)?.origin?;
+        self.spend_quota(origin, quota, |conduct| &mut conduct.mints)
     }
 
     /// An address has had its share of new guests.

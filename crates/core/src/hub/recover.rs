@@ -4,18 +4,16 @@
 
 use prost::Message;
 
-use super::guests::Guests;
 use super::id_block::{HUB_ROW, HubRow, IdBlock};
-use super::player_gate::{PLAYER_ROW, PlayerRow};
 use super::sessions::Commits;
-use super::{Alarms, Hub, HubConfig, HubCounts, Player, Rations};
+use super::{Alarms, Hub, HubConfig, HubCounts, Rations};
 use crate::account::Accounts;
 use crate::chance::Chance;
 use crate::id::{AccountId, OwnerEpoch, PlayerId, SessionId};
 use crate::mark::{Mark, hit};
+use crate::player::{GuestLimits, Players};
 use crate::scope::Opened;
 use crate::seat::Seating;
-use crate::secret::SecretHash;
 use crate::session::{Place, SessionContext, SessionCore};
 use crate::time::{Time, WallTime};
 use crate::zone::KeptZone;
@@ -71,18 +69,19 @@ impl Hub {
         let zones = ZoneRegistry::new(RegistryConfig::from(&config));
         let rations = Rations::new(config.guard.addresses_max);
         let mut chance = Chance::from_seed(seed);
-        let guests = Guests::new(&row.guest_key, &mut chance);
+        let guest_key = row.guest_key[..].try_into().unwrap_or_else(|_| chance.bytes());
+        let limits = GuestLimits { most: config.guests_max, unseen: config.guests_unseen };
+        let players = Players::new(guest_key, new_owner, limits);
         let mut hub = Self {
             config,
             chance,
             connections: Default::default(),
             sessions: Default::default(),
             mail: Default::default(),
-            players: Default::default(),
-            guests,
+            players,
             zones,
             alarms: Alarms::default(),
-            commits: Commits::new(new_owner),
+            commits: Commits::default(),
             ids: IdBlock::new(&recovered.hub, row.id_bound),
             out: Default::default(),
             wall: (now, WallTime(row.wall_ms)),
@@ -90,7 +89,6 @@ impl Hub {
             going_down: false,
             counts: HubCounts::default(),
             rations,
-            quarantined: recovered.damaged_players.iter().copied().collect(),
             accounts,
             ending_for: Default::default(),
             tellings: Default::default(),
@@ -100,7 +98,7 @@ impl Hub {
         let now = hub.note_time(now);
         hub.set_wall(now, wall);
         let damaged = hub.load_sessions(recovered.sessions);
-        hub.load_players(&recovered.players);
+        hub.players.load(recovered.players, recovered.damaged_players);
         hub.reserve_ids(now);
         let kept = recovered.zones.into_iter().chain(hub.zones_to_join()).collect();
         hub.with_zones(|zones| zones.reopen_kept(kept));
@@ -109,31 +107,6 @@ impl Hub {
         hub.finish_recovery();
         hub.settle(now);
         (hub, damaged)
-    }
-
-    /// A player whose row cannot be read is kept out until an operator decides.
-    fn load_players(&mut self, players: &[(PlayerId, Opened)]) {
-        for (id, opened) in players {
-            let row = opened.rows.iter().find(|(key, _)| key == PLAYER_ROW);
-            let row =
-                row.map_or(Ok(PlayerRow::default()), |(_, value)| PlayerRow::decode(value.clone()));
-            let row = row.unwrap_or_else(|_| {
-                self.quarantined.insert(*id);
-                PlayerRow::default()
-            });
-            let mut player = Player {
-                secret: SecretHash::from_slice(&row.secret),
-                banned_until: row.banned_until_ms.map(WallTime),
-                ban_reason: row.ban_reason,
-                seen: row.seen_ms.map(WallTime),
-                is_counted: false,
-                owner: opened.owner,
-                revision: opened.revision,
-            };
-            player.is_counted = player.is_guest();
-            self.guests.count(false, player.is_counted);
-            self.players.insert(*id, player);
-        }
     }
 
     /// Takes the rows: with many sessions, room that is given back is room that is used again.

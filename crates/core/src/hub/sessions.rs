@@ -1,17 +1,16 @@
 //! How the hub calls its sessions: it lends one what it needs, brings the indexes up to date, delivers what the
 //! session has to say to other machines, and settles its gate at the end of the input.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use rejoin_wire::v1::CloseCode;
 
-use super::player_gate::PlayerCommits;
 use super::table::Indexed;
 use super::{Hub, HubOutput, Warning};
 use crate::connection::{Attached, ConnectionPhase};
 use crate::event::{EndCause, Offence};
 use crate::exchange::ToZone;
-use crate::id::{OwnerEpoch, PlayerId, Revision, SessionId, ZoneId};
+use crate::id::{Revision, SessionId, ZoneId};
 use crate::mark::{Mark, hit};
 use crate::scope::ScopeId;
 use crate::session::{FindReason, FindZone, FromSession, Moment, SessionContext, SessionCore};
@@ -25,23 +24,14 @@ pub(crate) struct Commits {
     unsettled: BTreeSet<SessionId>,
     /// Sessions with a batch at the store.
     in_flight: BTreeSet<SessionId>,
-    /// Players of whom something is on its way, and those to be looked at before the input is over.
-    pub(super) players: BTreeMap<PlayerId, PlayerCommits>,
-    pub(super) stirred_players: BTreeSet<PlayerId>,
-    /// The owner epoch of players that the store does not have yet.
-    pub(super) new_owner: OwnerEpoch,
     /// Messages from outside the game so far.
     pub(super) words: u64,
 }
 
 impl Commits {
-    pub(crate) fn new(new_owner: OwnerEpoch) -> Self {
-        Self { new_owner, ..Self::default() }
-    }
-
-    /// Sessions and players with a commit under way.
+    /// Sessions with a commit under way.
     pub(crate) fn under_way(&self) -> usize {
-        self.in_flight.len() + self.players.len()
+        self.in_flight.len()
     }
 }
 
@@ -103,8 +93,8 @@ impl Hub {
         // Carrying out an effect can change a session again; it does so finitely often.
         loop {
             // What is kept of a player goes to the store before the sessions that rest on it.
-            if let Some(player) = self.commits.stirred_players.pop_first() {
-                self.settle_player(now, player);
+            if let Some((player, output)) = self.players.next_output() {
+                self.on_player_output(now, player, output);
                 continue;
             }
             let Some(session) = self.commits.unsettled.pop_first() else { return };
@@ -119,7 +109,7 @@ impl Hub {
                 self.commits.in_flight.remove(&session);
                 self.call_session(session, |session, cx| session.committed(cx, revision));
             }
-            ScopeId::Player(player) => self.player_committed(player, revision),
+            ScopeId::Player(player) => self.players.committed(player, revision),
             ScopeId::Account(account) => self.account_committed(now, account, revision),
             ScopeId::Hub => self.hub_row_committed(revision),
             // Zones hear of theirs themselves, and so does the directory.
@@ -144,7 +134,7 @@ impl Hub {
             }
             FromSession::Ended { connection, player, cause } => {
                 let text = match cause {
-                    EndCause::Banned => self.ban_text(player),
+                    EndCause::Banned => self.players.ban_text(player),
                     _ => String::new(),
                 };
                 self.close(connection, cause.close_code(), &text, 0);
@@ -155,7 +145,7 @@ impl Hub {
             FromSession::Find(find) => self.find_zone(session, *find),
             FromSession::GuestSeen(player) => {
                 // Without room for its row it comes back all the same.
-                self.guest_seen(now, player, None);
+                self.players.guest_seen(self.wall(now), player, None);
             }
             FromSession::StoreWentBack => {
                 if !std::mem::replace(&mut self.went_back, true) {
