@@ -10,6 +10,7 @@ use super::{Downstream, SessionContext, SessionCore};
 use crate::exchange::Link;
 use crate::hub::Alarm;
 use crate::id::{ConnectionId, Leg};
+use crate::planted::{Bug, is_armed};
 use crate::time::Time;
 
 /// Where a resuming client says it is.
@@ -186,7 +187,9 @@ impl SessionCore {
 
     /// Whether this connection speaks for it, and its client's frames may come.
     pub(crate) fn is_live_on(&self, connection: ConnectionId) -> bool {
-        self.attached().is_some_and(|known| known.connection == connection && known.is_live())
+        let is_its = |known: &Attached| known.connection == connection;
+        let speaks = |known: &Attached| is_its(known) || is_armed(Bug::ResumeNotFenced);
+        self.attached().is_some_and(|known| speaks(known) && known.is_live())
     }
 
     /// Whether its connection waits for its place.
