@@ -8,6 +8,7 @@
 pub mod door;
 
 mod addresses;
+mod rations;
 
 use std::time::Duration;
 
@@ -15,6 +16,8 @@ use crate::budget::{Quota, Rate};
 
 pub(crate) use self::addresses::{Addresses, Rest};
 pub use self::door::{Door, DoorRefusal, Ticket};
+pub use self::rations::HubLoad;
+pub(crate) use self::rations::Rations;
 
 /// Where a connection comes from, as far as budgets tell origins apart: an IPv4 address, or the
 /// first 64 bits of an IPv6 address, because one customer has at least so many of them. Many have

@@ -9,15 +9,12 @@ mod alarms;
 mod broadcast;
 mod command;
 mod connections;
-mod hello;
 mod id_block;
 mod login;
 mod players;
 mod query;
-mod ration;
 mod recover;
 mod sessions;
-mod shutdown;
 mod table;
 mod zones;
 
@@ -26,38 +23,36 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use rejoin_wire::SharedFrame;
-use rejoin_wire::v1::{CloseCode, Farewell, ServerFrame, server_frame};
+use rejoin_wire::v1::CloseCode;
 
-pub use self::accounts::AccountProof;
+pub(crate) use self::accounts::AfterAccount;
 pub(crate) use self::alarms::{Alarm, Alarms};
 pub use self::command::{Answer, Audience, Command, SessionConfig};
 pub use self::config::{AccountPolicy, Admission, Duplicates, HubConfig, ZoneKind};
 pub use self::players::{PasswordHash, PlayerCommand, PlayerView, Whom};
 pub use self::query::{Query, Reply, SessionReport};
-pub(crate) use self::ration::Rations;
-pub use self::ration::{HubLoad, Spent};
 pub use self::recover::Recovered;
 
-use self::accounts::AfterAccount;
 use self::broadcast::Telling;
 use self::id_block::IdBlock;
 use self::sessions::Commits;
 use self::table::Sessions;
 use crate::account::Accounts;
 use crate::chance::Chance;
-pub use crate::connection::{AskId, ConnectionState, FrameKind, Stage, Verdict, table};
-use crate::connection::{Connection, ConnectionPhase, FromConnection, ToConnection};
-use crate::event::{Event, Offence, Step};
+pub use crate::connection::{ConnectionState, FrameKind, Spent, Stage, Verdict, table};
+use crate::connection::{FromConnection, ToConnection};
+use crate::event::Event;
 use crate::exchange::{ToHub, ToZone, ZoneName};
-use crate::guard::Origin;
+pub use crate::guard::HubLoad;
+use crate::guard::{Origin, Rations};
+pub use crate::handshake::{AccountProof, AskId};
+use crate::handshake::{FromHandshake, HandshakeCore, Peer};
 use crate::id::{ConnectionId, OwnerEpoch, PlayerId, Revision, SessionId, ZoneId};
-use crate::mark::{Mark, hit};
 use crate::player::Players;
 use crate::scope::{Batch, ScopeId};
 use crate::seat::{GameNews, SeatRefusal, SeatRequest};
 pub use crate::session::{Changes, SessionView};
 use crate::session::{FromSession, Place, Serializer, SessionContext, SessionCore};
-use crate::text::clip;
 use crate::time::{Time, WallTime};
 use crate::zone::Delivery;
 use crate::zone_registry::ZoneRegistry;
@@ -274,10 +269,10 @@ pub enum Warning {
 pub struct Hub {
     pub(crate) config: HubConfig,
     pub(crate) chance: Chance,
-    pub(crate) connections: BTreeMap<ConnectionId, Connection>,
+    pub(crate) connections: BTreeMap<ConnectionId, HandshakeCore>,
     pub(crate) sessions: Sessions,
-    /// Messages of sessions that are being delivered.
-    pub(crate) mail: VecDeque<(SessionId, FromSession)>,
+    /// Messages between machines that are being delivered.
+    pub(crate) mail: VecDeque<Mail>,
     pub(crate) players: Players,
     pub(crate) zones: ZoneRegistry,
     pub(crate) alarms: Alarms,
@@ -301,6 +296,12 @@ pub struct Hub {
     pub(crate) players_only: bool,
     /// It was told that the store went back.
     pub(crate) went_back: bool,
+}
+
+/// A message from one machine of the hub to another.
+pub(crate) enum Mail {
+    FromSession(SessionId, FromSession),
+    FromHandshake(ConnectionId, FromHandshake),
 }
 
 /// Figures of the hub; those that are called totals only grow.
@@ -332,33 +333,31 @@ impl Hub {
         let now = self.note_time(now);
         match input {
             HubInput::Opened { connection, serializer, origin, is_encrypted } => {
-                self.opened(now, connection, (serializer, is_encrypted), origin);
+                self.opened(connection, Peer { serializer, is_encrypted, origin });
             }
             HubInput::Spoofable(connection) => {
-                if let Some(known) = self.connections.get_mut(&connection) {
-                    known.is_spoofable = true;
-                }
+                self.with_handshake(connection, |one, _| one.set_spoofable());
             }
             HubInput::FromConnection(connection, message) => {
-                self.on_connection_message(now, connection, message);
+                self.on_connection_message(connection, message);
             }
             HubInput::Closed { connection, code, spent } => {
                 self.closed(connection, code, spent);
             }
             HubInput::Verified { connection, ask, good } => {
-                self.verified(now, connection, ask, good);
+                self.with_handshake(connection, |one, cx| one.verified(cx, ask, good));
             }
             HubInput::Admission { connection, ask, verdict } => {
-                self.admission(now, connection, ask, verdict);
+                self.with_handshake(connection, |one, cx| one.admission(cx, ask, verdict));
             }
             HubInput::Account { connection, ask, proof } => {
-                self.account_proof(now, connection, ask, proof);
+                self.with_handshake(connection, |one, cx| one.account_proof(cx, ask, proof));
             }
-            HubInput::Committed(scope, revision) => self.committed(now, scope, revision),
+            HubInput::Committed(scope, revision) => self.committed(scope, revision),
             HubInput::FromZone(zone, owner, message) => {
                 self.on_zone_message(now, zone, owner, message);
             }
-            HubInput::Command { ticket, command } => self.command(now, ticket, command),
+            HubInput::Command { ticket, command } => self.command(ticket, command),
             HubInput::Seat(request, verdict) => {
                 let answered = |session: &mut SessionCore, cx: &mut SessionContext<'_>| {
                     session.seat_answered(cx, request, verdict);
@@ -367,11 +366,11 @@ impl Hub {
             }
             HubInput::Wall(wall) => self.set_wall(now, wall),
             HubInput::StoreFull(is_full) => self.store_full(is_full),
-            HubInput::Waiting(inputs) => self.set_waiting(inputs),
+            HubInput::Waiting(inputs) => self.rations.set_waiting(inputs),
             HubInput::Wake => self.wake(),
             HubInput::Shutdown => self.shut_down(),
         }
-        self.settle(now);
+        self.settle();
     }
 
     /// The next thing to carry out.
@@ -448,6 +447,12 @@ impl Hub {
         self.session(id).map(SessionCore::view)
     }
 
+    /// Whether a player is banned now.
+    #[must_use]
+    pub fn is_banned(&self, player: PlayerId) -> bool {
+        self.players.is_banned(self.moment().wall, player)
+    }
+
     /// Whether all that was running before the last crash runs again.
     #[must_use]
     pub fn is_ready(&self) -> bool {
@@ -456,68 +461,6 @@ impl Hub {
 
     pub(crate) fn push(&mut self, output: HubOutput) {
         self.out.push_back(output);
-    }
-
-    pub(crate) fn send(&mut self, connection: ConnectionId, frame: server_frame::Frame) {
-        let frame = SharedFrame::new(&ServerFrame { frame: Some(frame) });
-        self.push(HubOutput::Send { connection, frame });
-    }
-
-    /// Says the last word on a connection and closes it. Its session is not touched.
-    pub(crate) fn close(
-        &mut self,
-        connection: ConnectionId,
-        code: CloseCode,
-        text: &str,
-        retry_after_ms: u32,
-    ) {
-        if !self.set_over(connection, ConnectionPhase::Closing) {
-            return;
-        }
-        let text = clip(text.to_owned());
-        let farewell = Farewell { code: code.into(), text, retry_after_ms, addresses: Vec::new() };
-        self.send(connection, server_frame::Frame::Farewell(farewell));
-        self.push(HubOutput::Close { connection, code });
-    }
-
-    /// A connection speaks for no session any more: what it kept for one is dropped. False: there is no such
-    /// connection, or its client was told its last word.
-    pub(crate) fn set_over(&mut self, id: ConnectionId, phase: ConnectionPhase) -> bool {
-        let Some(known) = self.connections.get_mut(&id) else { return false };
-        if matches!(known.phase, ConnectionPhase::Closing) {
-            return false;
-        }
-        known.phase = phase;
-        true
-    }
-
-    /// A hello broke the rules: only its connection is affected.
-    pub(crate) fn violation(&mut self, connection: ConnectionId, text: &str) {
-        hit(Mark::Malformed);
-        self.count_violation(connection);
-        self.drop_connection(connection, CloseCode::Malformed, text);
-    }
-
-    /// Closes a connection that has no session.
-    pub(crate) fn drop_connection(
-        &mut self,
-        connection: ConnectionId,
-        code: CloseCode,
-        text: &str,
-    ) {
-        self.tell_severed(connection, code);
-        self.close(connection, code, text, 0);
-    }
-
-    /// If it is the peer's own doing that a connection is closed, whoever listens is told.
-    pub(crate) fn tell_severed(&mut self, connection: ConnectionId, code: CloseCode) {
-        let Some(known) = self.connections.get(&connection) else { return };
-        let Some(what) = Offence::of(code) else { return };
-        if !matches!(known.phase, ConnectionPhase::Closing) {
-            let session = known.session().map(|(session, _)| session);
-            let (step, connection) = (Step::Sever, Some(connection));
-            self.push(HubOutput::Event(Event::GuardStep { step, connection, session, what }));
-        }
     }
 
     /// The sessions of a player that can be returned to, oldest first.

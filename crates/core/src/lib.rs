@@ -19,6 +19,7 @@ pub mod exchange;
 pub mod game;
 pub mod gate;
 pub mod guard;
+mod handshake;
 pub mod hub;
 pub mod id;
 pub mod mark;

@@ -1,7 +1,7 @@
 //! One session: a player's presence on the service, which outlives connections. A session decides everything
 //! about itself: who may speak for it, where it is, how long it is held, what its client is owed. Each kind of
 //! decision has a file here. What it reads and what it asks of others comes and goes through its
-//! [`SessionContext`]; whatever must not be seen before a change is durable waits in its gate.
+//! `SessionContext`; whatever must not be seen before a change is durable waits in its gate.
 
 mod attach;
 mod calls;
@@ -36,11 +36,12 @@ use self::token::{TokenNumber, Tokens};
 pub use self::view::{Changes, SessionView};
 pub(crate) use self::words::{Word, too_large};
 use crate::call::Calls;
+use crate::connection::Spent;
 use crate::event::{EndCause, Event};
 use crate::exchange::{Hold, ZoneName};
 use crate::gate::Gate;
 use crate::guard::Origin;
-use crate::hub::{HubOutput, Spent};
+use crate::hub::HubOutput;
 use crate::id::{
     ConnectionId, Leg, ObjectId, OwnerEpoch, PlayerId, SessionEpoch, SessionId, ZoneId,
 };

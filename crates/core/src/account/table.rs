@@ -76,6 +76,11 @@ impl<T> Accounts<T> {
         Some((id, self.get(id)?))
     }
 
+    /// The permissions of a player's sessions, where an account decides them.
+    pub(crate) fn permissions_of(&self, player: PlayerId) -> Option<u32> {
+        self.of_player(player).map(|(_, account)| account.role.permissions())
+    }
+
     /// Accounts whose players have ids above this one, in the order of those; all without one.
     pub(crate) fn after(
         &self,

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use crate::budget::{Budget, Rate};
 use crate::event::{Offence, Step};
-use crate::hub::Spent;
 use crate::time::Time;
 
 /// What a connection sent is charged to its address in portions: looking an address up for every
@@ -13,6 +12,22 @@ use crate::time::Time;
 const PORTION_MESSAGES: u32 = 32;
 const PORTION_BYTES: u32 = 16 << 10;
 pub(crate) const PORTION: (u32, u32) = (PORTION_MESSAGES, PORTION_BYTES);
+
+/// What a player has spent; it goes from connection to connection with the session.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Spent {
+    pub(crate) messages: Budget,
+    pub(crate) bytes: Budget,
+    pub(crate) resumes: Budget,
+}
+
+impl Spent {
+    /// Adds what was spent on one connection, which knew of all that was spent before.
+    pub(crate) fn take_in(&mut self, spent: Self) {
+        self.messages = self.messages.max(spent.messages);
+        self.bytes = self.bytes.max(spent.bytes);
+    }
+}
 
 /// What every connection may send.
 #[derive(Clone, Copy, Debug)]

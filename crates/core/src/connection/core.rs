@@ -13,6 +13,7 @@ use rejoin_wire::v1::{
 };
 use rejoin_wire::{DecodeError, SharedFrame};
 
+use super::Spent;
 use super::attachment::{Arrival, Attachment};
 use super::{
     ConnectionConfig, FrameKind, FromConnection, Pressure, Route, Routed, SendBudget, Stage,
@@ -21,7 +22,6 @@ use super::{
 use crate::clock::ServiceClock;
 use crate::event::{Event, Step};
 use crate::exchange::ToZone;
-use crate::hub::Spent;
 use crate::id::{ConnectionId, Leg, OwnerEpoch, ZoneId};
 use crate::mark::{Mark, hit};
 use crate::text::clip;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use rejoin_wire::v1::{CloseCode, Hello, Position, Up};
 
-use crate::hub::Spent;
+use super::Spent;
 use crate::id::{OwnerEpoch, SessionEpoch, SessionId, ZoneId};
 
 /// Where numbered frames of a client are consumed.

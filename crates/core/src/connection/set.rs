@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
+use super::Spent;
 use super::{ConnectionConfig, ConnectionCore, ConnectionInput, ConnectionOutput};
-use crate::hub::Spent;
 use crate::id::ConnectionId;
 use crate::time::Time;
 

@@ -5,11 +5,12 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use rejoin_wire::v1::{CloseCode, NoticeCode};
+use rejoin_wire::v1::NoticeCode;
 
 use super::{Hub, HubOutput, Warning};
 use crate::clock::ServiceClock;
-use crate::connection::{AskId, Connection, Stage};
+use crate::connection::AskId;
+use crate::handshake::HandshakeCore;
 use crate::id::{ConnectionId, SessionEpoch, SessionId};
 use crate::mark::{Mark, hit};
 use crate::session::{SessionContext, SessionCore};
@@ -155,8 +156,12 @@ impl Hub {
     pub(crate) fn wake(&mut self) {
         while let Some(alarm) = self.alarms.take() {
             match alarm {
-                Alarm::Handshake(connection) => self.handshake_due(connection),
-                Alarm::Admission(connection, ask) => self.admission_due(connection, ask),
+                Alarm::Handshake(connection) => {
+                    self.with_handshake(connection, HandshakeCore::hello_due);
+                }
+                Alarm::Admission(connection, ask) => {
+                    self.with_handshake(connection, |one, cx| one.admission_due(cx, ask));
+                }
                 Alarm::Hold(id, epoch) => {
                     self.with_session(id, |session, cx| session.hold_due(cx, epoch));
                 }
@@ -202,19 +207,10 @@ impl Hub {
 
     /// Tells those who are in zones that stand still, or go on.
     fn tell_frozen(&mut self, code: NoticeCode, text: &str) {
-        let sessions = self.connections.values().filter_map(Connection::session);
+        let sessions = self.connections.values().filter_map(HandshakeCore::session);
         let sessions: Vec<SessionId> = sessions.map(|(session, _)| session).collect();
         for id in sessions {
             self.with_session(id, |session, cx| session.tell_frozen(cx, code, text));
-        }
-    }
-
-    fn handshake_due(&mut self, connection: ConnectionId) {
-        let waiting = |known: &Connection| known.stage() == Stage::AwaitingHello;
-        if self.connections.get(&connection).is_some_and(waiting) {
-            hit(Mark::HandshakeTimeout);
-            let text = "no hello in time";
-            self.drop_connection(connection, CloseCode::HandshakeTimeout, text);
         }
     }
 
@@ -224,13 +220,13 @@ impl Hub {
         if behind <= WALL_STEP_MAX {
             // A small step back is waited out: what has ended by this clock stays over.
             self.wall = (now, wall.max(known));
-            return self.sweep_guests(now);
+            return self.sweep_guests();
         }
         // It was wrong before, or is now. Kept ahead of the real time, it would end every ban at once; set back,
         // a ban lasts too long at worst.
         self.wall = (now, wall);
         self.push(HubOutput::Warn(Warning::ClockWentBack { by: behind }));
-        self.sweep_guests(now);
+        self.sweep_guests();
     }
 
     /// The wall clock, as far as it is known.

@@ -15,7 +15,7 @@ use crate::exchange::{Native, ZoneName};
 use crate::id::{CallId, PlayerId, SeatId, SessionId, ZoneId};
 use crate::mark::{Mark, hit};
 use crate::session::{Identity, SessionContext, SessionCore};
-use crate::time::{Time, WallTime};
+use crate::time::WallTime;
 use crate::zone_registry::{Creator, ZoneView};
 
 /// How a session that the server starts begins.
@@ -110,9 +110,9 @@ pub enum Answer {
 }
 
 impl Hub {
-    pub(crate) fn command(&mut self, now: Time, ticket: u64, command: Command) {
+    pub(crate) fn command(&mut self, ticket: u64, command: Command) {
         match command {
-            Command::StartSession(config) => self.start_local(now, ticket, config),
+            Command::StartSession(config) => self.start_local(ticket, config),
             Command::EndSession(id, cause) => {
                 self.ask_of(id, ticket, |session, cx| {
                     hit(Mark::Kicked);
@@ -167,13 +167,13 @@ impl Hub {
             }
             Command::Ban(player, until) => {
                 let ban = PlayerCommand::Ban(Whom::Player(player), until, String::new());
-                self.player_command(now, ticket, ban);
+                self.player_command(ticket, ban);
             }
             Command::Unban(player) => {
                 let unban = PlayerCommand::Unban(Whom::Player(player));
-                self.player_command(now, ticket, unban);
+                self.player_command(ticket, unban);
             }
-            Command::Player(command) => self.player_command(now, ticket, command),
+            Command::Player(command) => self.player_command(ticket, command),
         }
     }
 
@@ -206,20 +206,20 @@ impl Hub {
         });
     }
 
-    fn start_local(&mut self, now: Time, ticket: u64, config: SessionConfig) {
+    fn start_local(&mut self, ticket: u64, config: SessionConfig) {
         let full = self.sessions.len() >= self.config.sessions_max;
-        let id = if full { None } else { self.next_session_id(now) };
+        let id = if full { None } else { self.next_session_id() };
         let Some(id) = id else { return self.answer(ticket, Answer::Full) };
         let player = config.player.unwrap_or_else(|| PlayerId(self.chance.bytes()));
-        let (hold, began) = (self.config.hold, self.wall(now));
+        let (hold, began) = (self.config.hold, self.moment().wall);
         self.sessions.insert(SessionCore::new(id, player, Identity::Server, hold, began));
         self.with_session(id, |session, cx| session.begin_local(cx, ticket, config.changes));
     }
 
     /// The ban is committed: whatever the player has here ends. Gives the sessions that do,
     /// with those that were ending already.
-    pub(crate) fn end_all_of(&mut self, now: Time, player: PlayerId) -> Vec<SessionId> {
-        if !self.is_banned(now, player) {
+    pub(crate) fn end_all_of(&mut self, player: PlayerId) -> Vec<SessionId> {
+        if !self.is_banned(player) {
             return Vec::new();
         }
         // Sessions of accounts that were opened with the banned key are not listed under its player.

@@ -1,52 +1,34 @@
 //! What connections say to the hub: that they are there or gone, what of their clients concerns a session and
 //! not its zone, and what they have spent. Numbered frames of sessions in zones do not come here.
 
-use rejoin_wire::v1::{Challenge, CloseCode, server_frame};
+use rejoin_wire::v1::CloseCode;
 
 use super::Hub;
-use super::alarms::Alarm;
-use super::ration::Spent;
-use crate::connection::{Connection, ConnectionPhase, FromConnection};
+use crate::connection::{FromConnection, Spent};
 use crate::exchange::Link;
-use crate::guard::Origin;
+use crate::guard::HubLoad;
+use crate::handshake::{HandshakeContext, HandshakeCore, Peer};
 use crate::id::{ConnectionId, Leg};
 use crate::mark::{Mark, hit};
-use crate::session::{Serializer, SessionContext, SessionCore};
-use crate::time::Time;
+use crate::session::{SessionContext, SessionCore};
 
 impl Hub {
-    pub(crate) fn opened(
-        &mut self,
-        now: Time,
-        id: ConnectionId,
-        (serializer, is_encrypted): (Serializer, bool),
-        origin: Option<Origin>,
-    ) {
+    pub(crate) fn opened(&mut self, id: ConnectionId, peer: Peer) {
         if self.connections.contains_key(&id) {
             // A driver that gives an id twice has a bug; the newcomer is not worth an old one.
             return hit(Mark::StaleIgnored);
         }
         let nonce = self.chance.bytes();
-        let mut connection = Connection::new(now, serializer, origin, nonce);
-        connection.is_encrypted = is_encrypted;
-        connection.handshake_due =
-            self.alarms.set(now, self.config.handshake, Alarm::Handshake(id));
-        self.connections.insert(id, connection);
-        let challenge = Challenge {
-            nonce: nonce.to_vec().into(),
-            version_min: rejoin_wire::VERSION,
-            version_max: rejoin_wire::VERSION,
-            server_name: self.config.server_names.first().cloned().unwrap_or_default(),
-        };
-        self.send(id, server_frame::Frame::Challenge(challenge));
+        self.connections.insert(id, HandshakeCore::new(self.moment().now, peer, nonce));
+        self.with_handshake(id, HandshakeCore::challenge);
     }
 
     pub(crate) fn closed(&mut self, id: ConnectionId, code: Option<CloseCode>, spent: Spent) {
+        self.with_handshake(id, |one, cx| one.closed(cx));
         let Some(connection) = self.connections.remove(&id) else {
             // The end of a link may be reported twice: it was closed from here, and its peer hung up.
             return hit(Mark::StaleIgnored);
         };
-        self.alarms.cancel(connection.handshake_due, Alarm::Handshake(id));
         if let Some((session, epoch)) = connection.session() {
             let link = Link { connection: id, epoch };
             self.with_session(session, |session, cx| {
@@ -56,15 +38,70 @@ impl Hub {
         }
     }
 
-    /// Takes a message of a connection.
-    pub(crate) fn on_connection_message(
+    /// Calls the handshake of a connection, and delivers what that has to say to other machines. None: the
+    /// connection is gone.
+    pub(crate) fn with_handshake<T>(
         &mut self,
-        now: Time,
         id: ConnectionId,
-        message: FromConnection,
-    ) {
+        call: impl FnOnce(&mut HandshakeCore, &mut HandshakeContext<'_>) -> T,
+    ) -> Option<T> {
+        let (at, load, connections) = (self.moment(), self.load(), self.connections.len());
+        let is_open = self.is_ready() && !self.players_only;
+        let Some(one) = self.connections.get_mut(&id) else {
+            hit(Mark::StaleIgnored);
+            return None;
+        };
+        let mut context = HandshakeContext {
+            id,
+            at,
+            config: &self.config,
+            accounts: &mut self.accounts,
+            players: &mut self.players,
+            rations: &mut self.rations,
+            chance: &mut self.chance,
+            counts: &mut self.counts,
+            alarms: &mut self.alarms,
+            load,
+            connections,
+            is_open,
+            is_stopping: self.going_down,
+            out: &mut self.out,
+            mail: &mut self.mail,
+        };
+        let result = call(one, &mut context);
+        self.deliver_mail();
+        Some(result)
+    }
+
+    /// The process is about to end. Sessions are kept, and their holds stand still as while a process is down.
+    pub(crate) fn shut_down(&mut self) {
+        self.going_down = true;
+        let connections: Vec<ConnectionId> = self.connections.keys().copied().collect();
+        for id in connections {
+            let speaks_for = self.connections.get(&id).and_then(HandshakeCore::session);
+            self.with_handshake(id, HandshakeCore::shut_down);
+            if let Some((session, epoch)) = speaks_for {
+                let link = Link { connection: id, epoch };
+                self.with_session(session, |session, cx| {
+                    session.dropped(cx, link, CloseCode::ShuttingDown);
+                });
+            }
+        }
+    }
+
+    /// What the hub has before it: commits of sessions and players under way, and waiting inputs.
+    #[must_use]
+    pub fn load(&self) -> HubLoad {
+        let commits = self.commits.under_way() + self.players.under_way();
+        HubLoad { commits, inputs: self.rations.waiting() }
+    }
+
+    /// Takes a message of a connection.
+    pub(crate) fn on_connection_message(&mut self, id: ConnectionId, message: FromConnection) {
         match message {
-            FromConnection::Hello(hello) => self.hello(now, id, *hello),
+            FromConnection::Hello(hello) => {
+                self.with_handshake(id, |one, cx| one.hello(cx, *hello));
+            }
             FromConnection::Confirmed => self.for_session(id, |session, cx| {
                 session.confirm_welcome(cx, id);
             }),
@@ -83,7 +120,7 @@ impl Hub {
                 });
             }
             FromConnection::Sent { messages, bytes, spent } => {
-                self.charge_address(id, messages, bytes);
+                self.with_handshake(id, |one, cx| one.charge_address(cx, messages, bytes));
                 self.for_session(id, |session, _| session.take_in_spent(spent));
             }
             FromConnection::Latency(took) => {
@@ -104,7 +141,7 @@ impl Hub {
         id: ConnectionId,
         call: impl FnOnce(&mut SessionCore, &mut SessionContext<'_>),
     ) {
-        match self.connections.get(&id).and_then(Connection::session) {
+        match self.connections.get(&id).and_then(HandshakeCore::session) {
             Some((session, _)) => drop(self.with_session(session, call)),
             // It gave way to another one, and did not know it yet.
             None => hit(Mark::StaleIgnored),
@@ -113,12 +150,8 @@ impl Hub {
 
     /// A connection has closed itself; its client was told why.
     fn severed(&mut self, id: ConnectionId, code: CloseCode, is_violation: bool) {
-        if is_violation {
-            self.count_violation(id);
-        }
-        self.tell_severed(id, code);
-        let speaks_for = self.connections.get(&id).and_then(Connection::session);
-        self.set_over(id, ConnectionPhase::Closing);
+        let speaks_for = self.connections.get(&id).and_then(HandshakeCore::session);
+        self.with_handshake(id, |one, cx| one.severed(cx, code, is_violation));
         if let Some((session, epoch)) = speaks_for {
             let link = Link { connection: id, epoch };
             self.with_session(session, |session, cx| session.dropped(cx, link, code));

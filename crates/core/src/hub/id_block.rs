@@ -8,7 +8,7 @@ use super::{Hub, HubOutput};
 use crate::gate::{Gate, Gated};
 use crate::id::{OwnerEpoch, Revision, SessionId};
 use crate::scope::{Batch, Change, History, Opened, RESTORED, ScopeId};
-use crate::time::{Time, WallTime};
+use crate::time::WallTime;
 
 /// Ids that are passed over after a restore: more than were given out since any backup.
 const IDS_LOST: u64 = 1 << 32;
@@ -102,7 +102,11 @@ impl IdBlock {
         self.gate.settle(changes);
     }
 
-    /// The next batch for the store.
+    /// What is to be committed now.
+    fn take_batches(&mut self) -> impl Iterator<Item = Batch> {
+        std::iter::from_fn(|| self.next_batch())
+    }
+
     fn next_batch(&mut self) -> Option<Batch> {
         loop {
             match self.gate.next_effect()? {
@@ -115,30 +119,24 @@ impl IdBlock {
 
 impl Hub {
     /// Takes the next session id; none while no more are reserved.
-    pub(crate) fn next_session_id(&mut self, now: Time) -> Option<SessionId> {
+    pub(crate) fn next_session_id(&mut self) -> Option<SessionId> {
         let id = self.ids.take()?;
         if self.ids.is_short_of(self.config.id_block / 2) {
-            self.reserve_ids(now);
+            self.reserve_ids();
         }
         Some(id)
     }
 
     /// Reserves the next block of session ids.
-    pub(crate) fn reserve_ids(&mut self, now: Time) {
-        let wall = self.wall(now);
+    pub(crate) fn reserve_ids(&mut self) {
+        let wall = self.moment().wall;
         self.ids.reserve(self.config.id_block.max(1), wall, self.players.guest_key());
-        self.submit_hub_row();
+        self.out.extend(self.ids.take_batches().map(HubOutput::Commit));
     }
 
     pub(super) fn hub_row_committed(&mut self, revision: Revision) {
         self.ids.gate.committed(revision);
-        self.submit_hub_row();
+        self.out.extend(self.ids.take_batches().map(HubOutput::Commit));
         self.finish_recovery();
-    }
-
-    fn submit_hub_row(&mut self) {
-        while let Some(batch) = self.ids.next_batch() {
-            self.push(HubOutput::Commit(batch));
-        }
     }
 }

@@ -1,17 +1,16 @@
-//! What a hello gets that has proven who it is from: a session of before, a new one, or a refusal. What a
-//! session itself decides about a return is in `session/resume.rs`.
+//! Which session a connection gets that may come in: the one that it resumes, the one that a login of its player
+//! finds, or a new one. What a session itself decides about a return is in `session/resume.rs`.
 
 use rejoin_wire::v1::{CloseCode, Resume, RungReason, hello};
 
 use super::Hub;
 use super::config::Duplicates;
-use super::ration::Spent;
-use crate::connection::{Handshake, LoginClaim};
+use crate::connection::Spent;
 use crate::event::EndCause;
+use crate::handshake::{FromHandshake, LoginClaim, LookUp};
 use crate::id::{ConnectionId, PlayerId, SessionId};
 use crate::mark::{Mark, hit};
 use crate::session::{Attaching, Identity, Newcomer, ResumeAsk, Resumed, SessionCore};
-use crate::time::Time;
 
 /// The sessions that a login may find, by the policy for several of one player.
 enum Found {
@@ -24,117 +23,88 @@ enum Found {
 }
 
 impl Hub {
-    /// A hello has proven who it is from: what does it get?
-    pub(crate) fn decide_claim(&mut self, now: Time, id: ConnectionId, claim: LoginClaim) {
-        // A ban counts once it is committed: before that nobody is let in or refused because of it.
-        let players = self.players_of(&claim);
-        if let Some(player) = players.into_iter().find(|player| self.players.is_ban_coming(*player))
-        {
-            hit(Mark::BanAwaited);
-            return self.wait_for_ban(player, id, claim);
-        }
-        // Read in the same step that makes the session live, on every login and resume.
-        match self.barred(now, &claim) {
-            None => {}
-            Some((CloseCode::Credential, _)) => {
-                hit(Mark::AccountOutdatedLate);
-                return self.wrong_credential(id);
-            }
-            Some((code, text)) => {
-                match code {
-                    CloseCode::Banned => hit(Mark::Banned),
-                    CloseCode::Locked => hit(Mark::AccountLockedOut),
-                    CloseCode::NotReady => hit(Mark::AccountMoved),
-                    _ => {}
-                }
-                return self.refuse(id, code, &text);
+    pub(super) fn on_handshake_message(&mut self, id: ConnectionId, message: FromHandshake) {
+        match message {
+            FromHandshake::LookUp(look_up) => self.look_up(id, *look_up),
+            FromHandshake::LetIn(claim) => match &claim.hello.purpose {
+                Some(hello::Purpose::Resume(resume)) => self.let_in_again(id, &claim, resume),
+                Some(hello::Purpose::Login(login)) => self.let_in(id, &claim, login.fresh),
+                None => crate::never!("{id:?} was let in by a hello without a purpose"),
+            },
+            FromHandshake::HoldLonger { session, token, wait } => {
+                self.with_session(session, |session, cx| session.hold_longer(cx, &token, wait));
             }
         }
-        if self.players.is_damaged(claim.player) {
-            return self.refuse_damaged(id);
-        }
-        if claim.change.is_some() {
-            return self.settle_account(now, id, claim);
-        }
-        match &claim.hello.purpose {
-            Some(hello::Purpose::Resume(resume)) => self.decide_resume(id, &claim, resume),
-            Some(hello::Purpose::Login(login)) => self.decide_login(now, id, &claim, login.fresh),
-            None => self.violation(id, "a hello without a purpose"),
-        }
-    }
-
-    /// Decides about this connection once the ban of this player is committed.
-    fn wait_for_ban(&mut self, player: PlayerId, id: ConnectionId, claim: LoginClaim) {
-        if !self.players.has_room(player) {
-            return self.refuse(id, CloseCode::NotReady, "a ban is being kept; come again");
-        }
-        let ask = self.ask(id, |ask| Handshake::Preparing(ask, Box::new(claim)));
-        self.players.decide_later(player, id, ask);
-    }
-
-    /// What a session has to know of the connection that wants to speak for it.
-    fn newcomer<'a>(&self, id: ConnectionId, claim: &'a LoginClaim) -> Option<Newcomer<'a>> {
-        let known = self.connections.get(&id)?;
-        Some(Newcomer {
-            connection: id,
-            serializer: known.serializer,
-            is_encrypted: known.is_encrypted,
-            origin: known.origin,
-            opened_at: known.opened_at,
-            identity: claim.identity,
-            credential: claim.credential,
-            is_signed: claim.signed,
-            minted: claim.minted.as_ref(),
-            capabilities: &claim.hello.capabilities,
-            permissions: self.permissions_of(claim.player),
-        })
     }
 
     /// Asks the session of a resume what it says; it may want others to decide first.
-    pub(crate) fn ask_session(&mut self, ask: &ResumeAsk<'_>) -> Resumed {
+    fn ask_session(&mut self, ask: &ResumeAsk<'_>) -> Resumed {
         let session = SessionId(ask.resume.session);
         let resumed = self.with_session(session, |session, cx| session.resume(cx, ask));
         resumed.unwrap_or(Resumed::Unknown)
     }
 
-    fn decide_resume(&mut self, id: ConnectionId, claim: &LoginClaim, resume: &Resume) {
-        let newcomer = self.newcomer(id, claim);
-        if newcomer.is_none() {
-            return hit(Mark::StaleIgnored);
+    /// A hello wants to go on with a session. The token is looked up first: one that opens nothing spends no pace
+    /// that others share, and is answered and counted against its address.
+    fn look_up(&mut self, id: ConnectionId, look_up: LookUp) {
+        let resume = &look_up.resume;
+        let key = resume.key.as_ref().map(|proof| PlayerId::of_key(&proof.public_key));
+        let mut ask = ResumeAsk { resume, key, is_paced: false, newcomer: None };
+        let mut resumed = self.ask_session(&ask);
+        if matches!(resumed, Resumed::PaceFirst) {
+            let is_deferred = self.with_handshake(id, |one, cx| one.is_return_deferred(cx, resume));
+            if is_deferred != Some(false) {
+                return;
+            }
+            ask.is_paced = true;
+            resumed = self.ask_session(&ask);
         }
+        self.with_handshake(id, |one, cx| one.looked_up(cx, look_up, &resumed));
+    }
+
+    /// Lets a connection in that resumes a session.
+    fn let_in_again(&mut self, id: ConnectionId, claim: &LoginClaim, resume: &Resume) {
+        let newcomer = self.with_handshake(id, |one, cx| one.newcomer(cx, claim));
         let key = resume.key.as_ref().map(|proof| PlayerId::of_key(&proof.public_key));
         let ask = ResumeAsk { resume, key, is_paced: true, newcomer };
-        match self.ask_session(&ask) {
+        let resumed = self.ask_session(&ask);
+        self.with_handshake(id, |one, cx| match resumed {
             // The connection hears of these once what they rest on is committed.
             Resumed::Attached | Resumed::Retired => {}
-            Resumed::Wait(wait) => self.returned_too_often(id, resume, wait),
+            Resumed::Wait(wait) => one.returned_too_often(cx, resume, wait),
             Resumed::Busy => {
                 hit(Mark::NotReady);
-                let wait = self.config.retry_after;
-                self.send_away(id, Some(resume), CloseCode::NotReady, wait);
+                one.send_away(cx, Some(resume), CloseCode::NotReady, cx.config.retry_after);
             }
             Resumed::Lost => {
                 hit(Mark::SessionUnknown);
-                self.refuse(id, CloseCode::SessionUnknown, "unknown session or token");
+                one.refuse(cx, CloseCode::SessionUnknown, "unknown session or token");
             }
             // The session is another one than it was at the hello.
-            Resumed::Unknown | Resumed::PaceFirst | Resumed::SignFirst | Resumed::ClearFirst => {
-                self.unknown_or_wrong(id);
-            }
-        }
+            Resumed::Unknown
+            | Resumed::PaceFirst
+            | Resumed::SignFirst { .. }
+            | Resumed::ClearFirst { .. } => one.unknown_or_wrong(cx),
+        });
     }
 
-    fn decide_login(&mut self, now: Time, id: ConnectionId, claim: &LoginClaim, fresh: bool) {
-        let Some(newcomer) = self.newcomer(id, claim) else { return hit(Mark::StaleIgnored) };
+    /// Lets a connection in that logs in.
+    fn let_in(&mut self, id: ConnectionId, claim: &LoginClaim, fresh: bool) {
+        let newcomer = self.with_handshake(id, |one, cx| one.newcomer(cx, claim));
+        let Some(newcomer) = newcomer else {
+            return crate::never!("{id:?} was let in and is not there");
+        };
         let session = match self.session_for(claim.player) {
             Found::Refused => {
                 hit(Mark::LoggedInAgain);
-                let text = "this player is connected already";
-                return self.refuse(id, CloseCode::LoggedInAgain, text);
+                return self.refuse(
+                    id,
+                    CloseCode::LoggedInAgain,
+                    "this player is connected already",
+                );
             }
             Found::New => {
-                let (reason, spent) = (RungReason::First, Spent::default());
-                return self.begin_session(now, claim, &newcomer, reason, spent);
+                return self.begin_session(claim, &newcomer, RungReason::First, Spent::default());
             }
             Found::Session(session) => session,
         };
@@ -145,25 +115,25 @@ impl Hub {
                 session.end(cx, EndCause::Superseded);
                 spent
             });
-            let (reason, spent) = (RungReason::Fresh, spent.unwrap_or_default());
-            return self.begin_session(now, claim, &newcomer, reason, spent);
+            let spent = spent.unwrap_or_default();
+            return self.begin_session(claim, &newcomer, RungReason::Fresh, spent);
         }
-        let is_held = self.sessions.get(&session).is_some_and(|session| session.is_held());
+        let is_held = self.session(session).is_some_and(SessionCore::is_held);
         let attaching =
             self.with_session(session, |session, cx| session.find_by_login(cx, &newcomer));
-        match attaching {
+        let wait = self.config.retry_after;
+        let (code, mark) = match attaching {
             Some(Attaching::Attached) => {
-                hit(if is_held { Mark::FoundHeld } else { Mark::FoundLive });
+                return hit(if is_held { Mark::FoundHeld } else { Mark::FoundLive });
             }
-            Some(Attaching::Wait) => {
-                self.send_away(id, None, CloseCode::Flooded, self.config.retry_after);
+            Some(Attaching::Wait) => (CloseCode::Flooded, None),
+            Some(Attaching::Busy) => (CloseCode::NotReady, Some(Mark::NotReady)),
+            None => {
+                return crate::never!("{session:?} is listed under its player and is not there");
             }
-            Some(Attaching::Busy) => {
-                hit(Mark::NotReady);
-                self.send_away(id, None, CloseCode::NotReady, self.config.retry_after);
-            }
-            None => crate::never!("{session:?} is listed under its player and is not there"),
-        }
+        };
+        mark.into_iter().for_each(hit);
+        self.with_handshake(id, |one, cx| one.send_away(cx, None, code, wait));
     }
 
     /// What a login of this player finds. Sessions that the server started for it are not found.
@@ -192,7 +162,6 @@ impl Hub {
 
     fn begin_session(
         &mut self,
-        now: Time,
         claim: &LoginClaim,
         newcomer: &Newcomer<'_>,
         reason: RungReason,
@@ -202,14 +171,18 @@ impl Hub {
             hit(Mark::Full);
             return self.refuse(newcomer.connection, CloseCode::Full, "no more sessions");
         }
-        let Some(id) = self.next_session_id(now) else {
+        let Some(id) = self.next_session_id() else {
             hit(Mark::NotReady);
             return self.refuse(newcomer.connection, CloseCode::NotReady, "no session ids yet");
         };
         hit(Mark::SessionNew);
-        let (hold, began) = (self.config.hold, self.wall(now));
+        let (hold, began) = (self.config.hold, self.moment().wall);
         let session = SessionCore::new(id, claim.player, claim.identity, hold, began);
         self.sessions.insert(session);
         self.with_session(id, |session, cx| session.begin_with(cx, newcomer, reason, spent));
+    }
+
+    fn refuse(&mut self, id: ConnectionId, code: CloseCode, text: &str) {
+        self.with_handshake(id, |one, cx| one.refuse(cx, code, text));
     }
 }

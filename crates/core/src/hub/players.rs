@@ -7,10 +7,11 @@ use super::accounts::AfterAccount;
 use super::{Answer, Hub, HubOutput};
 use crate::account::{Account, Change, Holder, Name, Refusal, Role};
 use crate::event::EndCause;
+use crate::handshake::first_login;
 use crate::id::{AccountId, PlayerId, SessionId};
 use crate::mark::{Mark, hit};
 use crate::player::{Ban, PlayerOutput};
-use crate::time::{Time, WallTime};
+use crate::time::WallTime;
 
 /// A player, as people name one.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -90,42 +91,35 @@ impl Hub {
     }
 
     /// Looks for guests that were not here for long.
-    pub(crate) fn sweep_guests(&mut self, now: Time) {
+    pub(crate) fn sweep_guests(&mut self) {
         if !self.players_only && self.is_ready() {
-            let (wall, sessions) = (self.wall(now), &self.sessions);
+            let (wall, sessions) = (self.moment().wall, &self.sessions);
             self.players.sweep(wall, |player| sessions.of_player(player).next().is_some());
         }
     }
 
     /// Carries out what a player gives out.
-    pub(super) fn on_player_output(&mut self, now: Time, id: PlayerId, output: PlayerOutput) {
+    pub(super) fn on_player_output(&mut self, id: PlayerId, output: PlayerOutput) {
         match output {
             PlayerOutput::Commit(batch) => self.push(HubOutput::Commit(batch)),
             PlayerOutput::BanKept { ticket } => {
-                let ended = self.end_all_of(now, id);
+                let ended = self.end_all_of(id);
                 self.done_after(ticket, &ended);
             }
-            PlayerOutput::Decide(connection, ask) => self.decide(now, connection, ask),
+            PlayerOutput::Decide(connection, ask) => {
+                self.with_handshake(connection, |one, cx| one.prepared(cx, ask));
+            }
             PlayerOutput::Forgotten { ticket } => {
                 ticket.into_iter().for_each(|ticket| self.end_kept(ticket));
             }
         }
     }
 
-    /// Forgets what is kept of a player beside its account, but for a ban.
-    pub(crate) fn forget_guest(&mut self, player: PlayerId) {
-        self.players.forget(player, None);
-    }
-
-    pub(crate) fn done(&mut self, ticket: u64) {
-        self.push(HubOutput::Answer { ticket, answer: Answer::Done });
-    }
-
     /// Answers an order once the end of these sessions is committed. Answered before, a crash would bring
     /// back a session of which the operator was told that it has ended.
     pub(crate) fn done_after(&mut self, ticket: u64, ended: &[SessionId]) {
         if ended.is_empty() {
-            return self.done(ticket);
+            return self.answer(ticket, Answer::Done);
         }
         self.ending_for.insert(ticket, ended.len());
         self.count_ends_for(ticket, ended);
@@ -146,17 +140,13 @@ impl Hub {
             Some(left) if *left > 1 => *left -= 1,
             _ => {
                 self.ending_for.remove(&ticket);
-                self.done(ticket);
+                self.answer(ticket, Answer::Done);
             }
         }
     }
 
-    pub(crate) fn not_done(&mut self, ticket: u64, refusal: Refusal) {
-        self.push(HubOutput::Answer { ticket, answer: Answer::PlayerRefused(refusal) });
-    }
-
     /// After a start: whoever may not be here any more is not, and what was being deleted is.
-    pub(crate) fn bar_again(&mut self, now: Time) {
+    pub(crate) fn bar_again(&mut self) {
         if self.players_only {
             return;
         }
@@ -164,13 +154,13 @@ impl Hub {
         let leaving: Vec<AccountId> = leaving.map(|(id, _)| id).collect();
         for id in leaving {
             hit(Mark::AccountForgetRedriven);
-            self.change_account(now, id, Change::Retire, AfterAccount::Forget(None));
+            self.accounts.ask(id, Change::Retire, AfterAccount::Forget(None));
         }
         let sessions = self.sessions.iter().map(|(id, one)| (*id, one.player(), one.credential()));
         let sessions: Vec<(SessionId, PlayerId, PlayerId)> = sessions.collect();
         for (id, player, credential) in sessions {
             let is_locked = self.accounts.of_player(player).is_some_and(|(_, one)| one.locked);
-            let cause = match self.is_banned(now, player) || self.is_banned(now, credential) {
+            let cause = match self.is_banned(player) || self.is_banned(credential) {
                 true => EndCause::Banned,
                 false if is_locked => EndCause::Locked,
                 false => continue,
@@ -180,15 +170,15 @@ impl Hub {
         }
     }
 
-    pub(crate) fn player_command(&mut self, now: Time, ticket: u64, command: PlayerCommand) {
+    pub(crate) fn player_command(&mut self, ticket: u64, command: PlayerCommand) {
         let (whom, change, then) = match command {
             PlayerCommand::Add { name, role, password } => {
-                return self.add_account(now, ticket, name, role, password);
+                return self.add_account(ticket, name, role, password);
             }
             PlayerCommand::Ban(whom, until, reason) => {
-                return self.set_ban(now, &whom, ticket, Some((until, reason)));
+                return self.set_ban(&whom, ticket, Some((until, reason)));
             }
-            PlayerCommand::Unban(whom) => return self.set_ban(now, &whom, ticket, None),
+            PlayerCommand::Unban(whom) => return self.set_ban(&whom, ticket, None),
             PlayerCommand::Delete(whom) => match self.account_of(&whom) {
                 Err(Refusal::Guest) => return self.delete_guest(&whom, ticket),
                 // The next start ends its sessions and deletes it.
@@ -211,38 +201,32 @@ impl Hub {
             }
         };
         match self.account_of(&whom) {
-            Ok(id) => self.change_account(now, id, change, then),
-            Err(refusal) => self.not_done(ticket, refusal),
+            Ok(id) => self.accounts.ask(id, change, then),
+            Err(refusal) => self.answer(ticket, Answer::PlayerRefused(refusal)),
         }
     }
 
-    fn add_account(
-        &mut self,
-        now: Time,
-        ticket: u64,
-        name: Name,
-        role: Role,
-        password: Option<PasswordHash>,
-    ) {
+    fn add_account(&mut self, ticket: u64, name: Name, role: Role, password: Option<PasswordHash>) {
         hit(Mark::AccountAdded);
         let holder = Holder::Name(name);
         let id = holder.id();
-        let mut account = self.first_login(now, holder, None);
+        let wall = self.moment().wall;
+        let mut account = first_login(&mut self.chance, wall, holder, None);
         account.used = false;
         account.role = role;
         account.password = password.map(|PasswordHash(hash)| hash);
         let change = Change::Create(Box::new(account));
-        self.change_account(now, id, change, AfterAccount::Answer(ticket));
+        self.accounts.ask(id, change, AfterAccount::Answer(ticket));
     }
 
-    fn set_ban(&mut self, now: Time, whom: &Whom, ticket: u64, ban: Option<(WallTime, String)>) {
+    fn set_ban(&mut self, whom: &Whom, ticket: u64, ban: Option<(WallTime, String)>) {
         let Some(player) = self.player_of(whom) else {
-            return self.not_done(ticket, Refusal::Unknown);
+            return self.answer(ticket, Answer::PlayerRefused(Refusal::Unknown));
         };
-        if ban.as_ref().is_some_and(|(until, _)| *until <= self.wall(now)) {
+        if ban.as_ref().is_some_and(|(until, _)| *until <= self.moment().wall) {
             // Whoever orders it goes by another clock. It would keep nobody out.
             hit(Mark::BanOver);
-            return self.not_done(ticket, Refusal::BanOver);
+            return self.answer(ticket, Answer::PlayerRefused(Refusal::BanOver));
         }
         if ban.is_none() {
             hit(Mark::Unbanned);
@@ -253,10 +237,10 @@ impl Hub {
 
     fn delete_guest(&mut self, whom: &Whom, ticket: u64) {
         let Some(player) = self.player_of(whom) else {
-            return self.not_done(ticket, Refusal::Unknown);
+            return self.answer(ticket, Answer::PlayerRefused(Refusal::Unknown));
         };
         if self.players_only {
-            return self.not_done(ticket, Refusal::SessionsElsewhere);
+            return self.answer(ticket, Answer::PlayerRefused(Refusal::SessionsElsewhere));
         }
         hit(Mark::GuestDeleted);
         let ended = self.end_player(Some(player), EndCause::Kicked);

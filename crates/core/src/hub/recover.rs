@@ -99,13 +99,13 @@ impl Hub {
         hub.set_wall(now, wall);
         let damaged = hub.load_sessions(recovered.sessions);
         hub.players.load(recovered.players, recovered.damaged_players);
-        hub.reserve_ids(now);
+        hub.reserve_ids();
         let kept = recovered.zones.into_iter().chain(hub.zones_to_join()).collect();
         hub.with_zones(|zones| zones.reopen_kept(kept));
         hub.for_all_sessions(SessionCore::drive_again);
-        hub.bar_again(now);
+        hub.bar_again();
         hub.finish_recovery();
-        hub.settle(now);
+        hub.settle();
         (hub, damaged)
     }
 

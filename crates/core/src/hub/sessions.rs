@@ -6,15 +6,14 @@ use std::collections::BTreeSet;
 use rejoin_wire::v1::CloseCode;
 
 use super::table::Indexed;
-use super::{Hub, HubOutput, Warning};
-use crate::connection::{Attached, ConnectionPhase};
-use crate::event::{EndCause, Offence};
+use super::{Hub, HubOutput, Mail, Warning};
+use crate::event::{EndCause, Event, Offence, Step};
 use crate::exchange::ToZone;
-use crate::id::{Revision, SessionId, ZoneId};
+use crate::handshake::{Attached, ConnectionPhase};
+use crate::id::{ConnectionId, Revision, SessionId, ZoneId};
 use crate::mark::{Mark, hit};
 use crate::scope::ScopeId;
 use crate::session::{FindReason, FindZone, FromSession, Moment, SessionContext, SessionCore};
-use crate::time::Time;
 use crate::zone_registry::{Creator, Opener, ZoneView};
 
 /// What is on its way to the store.
@@ -82,19 +81,31 @@ impl Hub {
         if let Some(left) = self.sessions.update(id, before) {
             self.end_if_unused(left);
         }
-        while let Some((from, message)) = self.mail.pop_front() {
-            self.on_session_message(at.now, from, message);
-        }
+        self.deliver_mail();
         Some(result)
     }
 
+    /// Delivers what machines have to say to each other.
+    pub(crate) fn deliver_mail(&mut self) {
+        while let Some(mail) = self.mail.pop_front() {
+            match mail {
+                Mail::FromSession(from, message) => self.on_session_message(from, message),
+                Mail::FromHandshake(from, message) => self.on_handshake_message(from, message),
+            }
+        }
+    }
+
     /// Submits what changed, and carries out what waits for nothing.
-    pub(crate) fn settle(&mut self, now: Time) {
+    pub(crate) fn settle(&mut self) {
         // Carrying out an effect can change a session again; it does so finitely often.
         loop {
-            // What is kept of a player goes to the store before the sessions that rest on it.
+            // What is kept of an account or a player goes to the store before the sessions that rest on it.
+            if let Some((account, output)) = self.accounts.next_output() {
+                self.on_account_output(account, output);
+                continue;
+            }
             if let Some((player, output)) = self.players.next_output() {
-                self.on_player_output(now, player, output);
+                self.on_player_output(player, output);
                 continue;
             }
             let Some(session) = self.commits.unsettled.pop_first() else { return };
@@ -103,49 +114,47 @@ impl Hub {
         }
     }
 
-    pub(crate) fn committed(&mut self, now: Time, scope: ScopeId, revision: Revision) {
+    pub(crate) fn committed(&mut self, scope: ScopeId, revision: Revision) {
         match scope {
             ScopeId::Session(session) => {
                 self.commits.in_flight.remove(&session);
                 self.call_session(session, |session, cx| session.committed(cx, revision));
             }
             ScopeId::Player(player) => self.players.committed(player, revision),
-            ScopeId::Account(account) => self.account_committed(now, account, revision),
+            ScopeId::Account(account) => self.accounts.committed(account, revision),
             ScopeId::Hub => self.hub_row_committed(revision),
             // Zones hear of theirs themselves, and so does the directory.
             _ => {}
         }
     }
 
-    fn on_session_message(&mut self, now: Time, session: SessionId, message: FromSession) {
+    fn on_session_message(&mut self, session: SessionId, message: FromSession) {
         match message {
             FromSession::SpeaksFor { connection, epoch } => {
-                let attached = Attached { session, epoch };
-                self.set_over(connection, ConnectionPhase::Attached(attached));
+                self.set_phase(connection, ConnectionPhase::Attached(Attached { session, epoch }));
             }
-            FromSession::Fence(connection) => {
-                self.set_over(connection, ConnectionPhase::Fenced);
-            }
-            FromSession::Closed(connection) => {
-                self.set_over(connection, ConnectionPhase::Closing);
-            }
+            FromSession::Fence(connection) => self.set_phase(connection, ConnectionPhase::Fenced),
+            FromSession::Closed(connection) => self.set_phase(connection, ConnectionPhase::Closing),
             FromSession::GaveWay(connection) => {
-                self.close(connection, CloseCode::TakenOver, "", 0);
+                self.with_handshake(connection, |one, cx| {
+                    one.close(cx, CloseCode::TakenOver, "", 0)
+                });
             }
             FromSession::Ended { connection, player, cause } => {
                 let text = match cause {
                     EndCause::Banned => self.players.ban_text(player),
                     _ => String::new(),
                 };
-                self.close(connection, cause.close_code(), &text, 0);
+                let code = cause.close_code();
+                self.with_handshake(connection, |one, cx| one.close(cx, code, &text, 0));
             }
             FromSession::Refuse { connection, code, text } => {
-                self.refuse(connection, code, text);
+                self.with_handshake(connection, |one, cx| one.refuse(cx, code, text));
             }
             FromSession::Find(find) => self.find_zone(session, *find),
             FromSession::GuestSeen(player) => {
                 // Without room for its row it comes back all the same.
-                self.players.guest_seen(self.wall(now), player, None);
+                self.players.guest_seen(self.moment().wall, player, None);
             }
             FromSession::StoreWentBack => {
                 if !std::mem::replace(&mut self.went_back, true) {
@@ -155,7 +164,7 @@ impl Hub {
             FromSession::ZoneUsed(zone) => self.zones.note_used(zone),
             FromSession::Heard { ticket, is_told } => self.heard(ticket, is_told),
             FromSession::AccountSessionEnded(account) => {
-                self.account_session_ended(now, account, session);
+                self.accounts.session_ended(account, session);
             }
             FromSession::EndKept { ticket } => self.end_kept(ticket),
             FromSession::EndCommitted { player, credential } => {
@@ -192,16 +201,22 @@ impl Hub {
 
     /// Whether the address of a session has asked for too many zones to be opened, this one included.
     fn opens_too_often(&mut self, id: SessionId, opener: Opener) -> bool {
-        let quota = self.config.guard.address_opens;
+        let (real, quota) = (self.moment().real, self.config.guard.address_opens);
         let wait = opener
             .origin
-            .and_then(|origin| self.spend_quota(origin, quota, |conduct| &mut conduct.opens));
+            .and_then(|from| self.rations.spend(real, from, quota, |conduct| &mut conduct.opens));
         if wait.is_some() {
             hit(Mark::OpensRationed);
-            let connection = self.sessions.get(&id).and_then(|session| session.connection());
-            self.tell_step(connection, Some(id), Offence::Opens);
+            let connection = self.session(id).and_then(SessionCore::connection);
+            let (step, session, what) = (Step::Sever, Some(id), Offence::Opens);
+            let event = Event::GuardStep { step, connection, session, what };
+            self.push(HubOutput::Event(event));
         }
         wait.is_some()
+    }
+
+    fn set_phase(&mut self, id: ConnectionId, phase: ConnectionPhase) {
+        self.with_handshake(id, |one, _| one.set_phase(phase));
     }
 
     /// Sends a message to the open incarnation of a zone, if there is one.

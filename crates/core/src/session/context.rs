@@ -12,7 +12,8 @@ use crate::chance::Chance;
 use crate::connection::ToConnection;
 use crate::event::{EndCause, Event};
 use crate::exchange::{ToZone, ZoneName};
-use crate::hub::{Alarms, Answer, HubConfig, HubCounts, HubOutput, Rations};
+use crate::guard::Rations;
+use crate::hub::{Alarms, Answer, HubConfig, HubCounts, HubOutput, Mail};
 use crate::id::{AccountId, ConnectionId, PlayerId, SeatId, SessionEpoch, SessionId, ZoneId};
 use crate::time::{Time, WallTime};
 use crate::zone_registry::{Creator, ZoneRegistry, ZoneView};
@@ -47,7 +48,7 @@ pub(crate) struct SessionContext<'a> {
     /// What is carried out whatever becomes of the session's commits.
     pub out: &'a mut VecDeque<HubOutput>,
     /// Messages to other machines of the hub, delivered right after the call.
-    pub mail: &'a mut VecDeque<(SessionId, FromSession)>,
+    pub mail: &'a mut VecDeque<Mail>,
 }
 
 /// From a session to another machine of the hub.
@@ -120,7 +121,7 @@ impl SessionContext<'_> {
 
     /// Tells another machine of the hub.
     pub(crate) fn tell(&mut self, session: SessionId, message: FromSession) {
-        self.mail.push_back((session, message));
+        self.mail.push_back(Mail::FromSession(session, message));
     }
 
     pub(crate) fn tell_connection(&mut self, connection: ConnectionId, message: ToConnection) {

@@ -10,10 +10,10 @@ use super::context::shared;
 use super::life::{AttachStep, Attached, Life, PendingAttach, ResumePoint};
 use super::token::{Presented, TokenNumber};
 use super::{AfterCommit, Flags, FromSession, Identity, Serializer, SessionContext, SessionCore};
-use crate::connection::{PORTION, ToConnection};
+use crate::connection::{PORTION, Spent, ToConnection};
 use crate::event::{EndCause, Event, Offence, Step};
 use crate::guard::Origin;
-use crate::hub::{HubOutput, Spent};
+use crate::hub::HubOutput;
 use crate::id::{ConnectionId, Leg, PlayerId};
 use crate::mark::{Mark, hit};
 use crate::planted::{Bug, is_armed};
@@ -68,9 +68,9 @@ pub(crate) enum Resumed {
     /// Ask the pace of all returns first.
     PaceFirst,
     /// Verify the signature first.
-    SignFirst,
+    SignFirst { player: PlayerId },
     /// Ask first whether its player may be let in.
-    ClearFirst,
+    ClearFirst { player: PlayerId, identity: Identity, credential: PlayerId },
     /// Its player returns more often than it may: it must wait for so long.
     Wait(Duration),
     /// Too much of the session waits for the store.
@@ -100,8 +100,11 @@ impl SessionCore {
                 return Resumed::PaceFirst;
             }
             _ if is_key && ask.key != Some(self.credential) => return Resumed::Unknown,
-            _ if is_key && !is_signed => return Resumed::SignFirst,
-            None => return Resumed::ClearFirst,
+            _ if is_key && !is_signed => return Resumed::SignFirst { player: self.player },
+            None => {
+                let (player, identity) = (self.player, self.identity);
+                return Resumed::ClearFirst { player, identity, credential: self.credential };
+            }
             Some(newcomer) => newcomer,
         };
         match presented {

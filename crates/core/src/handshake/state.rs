@@ -60,11 +60,13 @@ pub(crate) struct Signing {
     hello: Hello,
     /// The player of the key that must have signed it.
     key: PlayerId,
+    /// The player of the session that it resumes: another one where its key is one of an account.
+    player: PlayerId,
 }
 
 impl Signing {
-    pub(crate) fn new(hello: Hello, key: PlayerId) -> Self {
-        Self { hello, key }
+    pub(crate) fn new(hello: Hello, key: PlayerId, player: PlayerId) -> Self {
+        Self { hello, key, player }
     }
 
     pub(crate) fn hello(&self) -> &Hello {
@@ -73,8 +75,8 @@ impl Signing {
 
     /// The signature is good.
     pub(crate) fn signed(self) -> LoginClaim {
-        let claim = LoginClaim::unsigned(self.hello, self.key, Identity::Key);
-        LoginClaim { signed: true, ..claim }
+        let claim = LoginClaim::unsigned(self.hello, self.player, Identity::Key);
+        LoginClaim { credential: self.key, signed: true, ..claim }
     }
 }
 
