@@ -1,6 +1,6 @@
 //! What one address may do to us, whoever speaks from there: how many connections it may have and
 //! make, how often it may log in, fail, resume and break the rules, and how much it may send. What
-//! one connection and one player may send is counted on the connection itself, see `hub::frame`.
+//! one connection and one player may send is counted on the connection itself, see `connection/budget.rs`.
 //!
 //! The tables here are ordered and bounded: no address that somebody chose makes a lookup slow, and
 //! no number of addresses makes a table large.

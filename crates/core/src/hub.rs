@@ -33,8 +33,9 @@ pub use self::players::{PasswordHash, PlayerCommand, PlayerView, Whom};
 pub use self::query::{Query, Reply, SessionReport};
 pub use self::recover::Recovered;
 
-use self::broadcast::Telling;
+use self::broadcast::Tellings;
 use self::id_block::IdBlock;
+use self::players::Endings;
 use self::sessions::Commits;
 use self::table::Sessions;
 use crate::account::Accounts;
@@ -288,10 +289,8 @@ pub struct Hub {
     /// What addresses and players may do, and how fast all are let in.
     pub(crate) rations: Rations,
     pub(crate) accounts: Accounts<AfterAccount>,
-    /// Orders that are answered once so much of what they end is committed, by their tickets.
-    pub(crate) ending_for: BTreeMap<u64, usize>,
-    /// Commands whose messages are not all sure to be heard yet, by their tickets.
-    pub(crate) tellings: BTreeMap<u64, Telling>,
+    pub(crate) endings: Endings,
+    pub(crate) tellings: Tellings,
     /// Sessions and zones were left out at the start: nothing that concerns them is done.
     pub(crate) players_only: bool,
     /// It was told that the store went back.

@@ -75,8 +75,9 @@ impl Hub {
                     EndCause::Locked => Mark::AccountLocked,
                     _ => Mark::PasswordChanged,
                 });
-                let ended = self.end_player(player, cause);
-                self.done_after(ticket, &ended);
+                let sessions = player.map(|player| self.sessions.ending_with(player));
+                let ended = self.end_all(sessions.unwrap_or_default(), cause);
+                self.done_after(ticket, &ended, 0);
             }
             AfterAccount::Role(ticket) => {
                 hit(Mark::RoleChanged);
@@ -89,16 +90,16 @@ impl Hub {
             }
             AfterAccount::Forget(ticket) => {
                 // The account goes last: without it, a session that is left could be returned to.
-                let sessions = self.end_player(player, EndCause::Kicked);
+                let sessions = player.map(|player| self.sessions.ending_with(player));
+                let mut left = self.end_all(sessions.unwrap_or_default(), EndCause::Kicked);
                 if let Some(player) = player {
                     self.players.forget(player, None);
                 }
-                let left = sessions.iter().copied().filter(|session| {
+                left.retain(|session| {
                     let counted =
                         self.call_session(*session, |one, _| one.count_end_for_account(id));
                     counted.is_some()
                 });
-                let left = left.collect();
                 self.accounts.leave(id, left, AfterAccount::Forgotten(ticket));
             }
             AfterAccount::Forgotten(ticket) => {

@@ -13,7 +13,7 @@ use crate::connection::AskId;
 use crate::handshake::HandshakeCore;
 use crate::id::{ConnectionId, SessionEpoch, SessionId};
 use crate::mark::{Mark, hit};
-use crate::session::{SessionContext, SessionCore};
+use crate::session::SessionCore;
 use crate::time::{Time, WallTime};
 
 /// What a deadline is about. Each is looked at again when it comes. Only those that belong to a connection are
@@ -165,11 +165,11 @@ impl Hub {
                 Alarm::Hold(id, epoch) => {
                     self.with_session(id, |session, cx| session.hold_due(cx, epoch));
                 }
-                Alarm::Idle(id) => self.session_due(id, SessionCore::idle_due),
-                Alarm::Progress(id) => self.session_due(id, SessionCore::progress_due),
-                Alarm::Lifetime(id) => self.session_due(id, SessionCore::lifetime_due),
-                Alarm::Call(id) => self.session_due(id, SessionCore::calls_due),
-                Alarm::Seats(id) => self.session_due(id, SessionCore::seats_due),
+                Alarm::Idle(id) => drop(self.with_session(id, SessionCore::idle_due)),
+                Alarm::Progress(id) => drop(self.with_session(id, SessionCore::progress_due)),
+                Alarm::Lifetime(id) => drop(self.with_session(id, SessionCore::lifetime_due)),
+                Alarm::Call(id) => drop(self.with_session(id, SessionCore::calls_due)),
+                Alarm::Seats(id) => drop(self.with_session(id, SessionCore::seats_due)),
                 Alarm::Pulse => {
                     self.alarms.is_pulsing = false;
                     self.alarms.pulse(self.config.stall);
@@ -178,35 +178,20 @@ impl Hub {
         }
     }
 
-    /// A deadline of a session, which may have ended since.
-    fn session_due(
-        &mut self,
-        id: SessionId,
-        call: impl FnOnce(&mut SessionCore, &mut SessionContext<'_>),
-    ) {
-        self.with_session(id, call);
-    }
-
-    /// The store has no room, or has room again.
+    /// The store has no room, or has room again: those who are in zones hear that these stand still, or go on.
     pub(crate) fn store_full(&mut self, is_full: bool) {
-        let was_full = self.alarms.clock.is_full();
-        self.alarms.clock.set_full(is_full);
-        match (was_full, is_full) {
-            (false, true) => {
-                hit(Mark::HoldsStoodStill);
-                let text = "the server's disk is full; nothing is lost";
-                self.tell_frozen(NoticeCode::Frozen, text);
-            }
-            (true, false) => {
-                self.alarms.pulse(self.config.stall);
-                self.tell_frozen(NoticeCode::Thawed, "");
-            }
-            (false, false) | (true, true) => {}
+        if self.alarms.clock.is_full() == is_full {
+            return;
         }
-    }
-
-    /// Tells those who are in zones that stand still, or go on.
-    fn tell_frozen(&mut self, code: NoticeCode, text: &str) {
+        self.alarms.clock.set_full(is_full);
+        let (code, text) = match is_full {
+            true => (NoticeCode::Frozen, "the server's disk is full; nothing is lost"),
+            false => (NoticeCode::Thawed, ""),
+        };
+        if is_full {
+            hit(Mark::HoldsStoodStill);
+        }
+        self.alarms.pulse(self.config.stall);
         let sessions = self.connections.values().filter_map(HandshakeCore::session);
         let sessions: Vec<SessionId> = sessions.map(|(session, _)| session).collect();
         for id in sessions {
@@ -217,16 +202,18 @@ impl Hub {
     pub(crate) fn set_wall(&mut self, now: Time, wall: WallTime) {
         let known = self.wall(now);
         let behind = Duration::from_millis(known.0.saturating_sub(wall.0));
-        if behind <= WALL_STEP_MAX {
-            // A small step back is waited out: what has ended by this clock stays over.
-            self.wall = (now, wall.max(known));
-            return self.sweep_guests();
+        // A small step back is waited out: what has ended by this clock stays over.
+        let is_small = behind <= WALL_STEP_MAX;
+        self.wall = (now, if is_small { wall.max(known) } else { wall });
+        if !is_small {
+            // It was wrong before, or is now. Kept ahead of the real time, it would end every ban at once; set
+            // back, a ban lasts too long at worst.
+            self.push(HubOutput::Warn(Warning::ClockWentBack { by: behind }));
         }
-        // It was wrong before, or is now. Kept ahead of the real time, it would end every ban at once; set back,
-        // a ban lasts too long at worst.
-        self.wall = (now, wall);
-        self.push(HubOutput::Warn(Warning::ClockWentBack { by: behind }));
-        self.sweep_guests();
+        if !self.players_only && self.is_ready() {
+            let (wall, sessions) = (self.wall(now), &self.sessions);
+            self.players.sweep(wall, |player| sessions.of_player(player).next().is_some());
+        }
     }
 
     /// The wall clock, as far as it is known.

@@ -7,22 +7,75 @@ use bytes::Bytes;
 use rejoin_wire::SharedFrame;
 use rejoin_wire::v1::{Message, RefusalCode, down};
 
-use super::{Answer, Audience, Hub, HubOutput};
+use super::{Answer, Audience, Hub};
 use crate::exchange::ToZone;
-use crate::id::{SessionId, ZoneId};
+use crate::id::{OwnerEpoch, SessionId, ZoneId};
 use crate::session::{Word, too_large};
 
 /// Numbers of one process; the next process's begin above them.
 const NUMBERS_BITS: u32 = 40;
 
-/// A command whose messages are not all sure to be heard yet.
+/// Commands whose messages are not all sure to be heard yet, by their tickets.
 #[derive(Debug, Default)]
-pub(crate) struct Telling {
-    /// Sessions of which that is not known.
+pub(crate) struct Tellings {
+    open: BTreeMap<u64, Telling>,
+    /// Messages from outside the game so far.
+    numbers: u64,
+}
+
+#[derive(Debug)]
+struct Telling {
+    /// Sessions of which it is not known whether they hear it.
     open: usize,
     told: usize,
     missed: usize,
     is_broadcast: bool,
+}
+
+impl Tellings {
+    /// The number of the next message, which no other process gives to one.
+    pub(crate) fn next_number(&mut self, process: OwnerEpoch) -> u64 {
+        self.numbers += 1;
+        (process.0 << NUMBERS_BITS) + self.numbers
+    }
+
+    fn begin(&mut self, ticket: u64, open: usize, is_broadcast: bool) {
+        self.open.insert(ticket, Telling { open, told: 0, missed: 0, is_broadcast });
+    }
+
+    fn abandon(&mut self, ticket: u64) {
+        self.open.remove(&ticket);
+    }
+
+    /// One session more of a command is sure to hear it, or sure not to. Gives the answer once that is known of
+    /// all. A command that was refused meanwhile has its answer.
+    pub(crate) fn heard(&mut self, ticket: u64, is_told: bool) -> Option<Answer> {
+        let telling = self.open.get_mut(&ticket)?;
+        telling.open = telling.open.saturating_sub(1);
+        match is_told {
+            true => telling.told += 1,
+            false => telling.missed += 1,
+        }
+        self.answer(ticket)
+    }
+
+    /// All sessions that a command is for have been told.
+    fn close(&mut self, ticket: u64) -> Option<Answer> {
+        self.open.get_mut(&ticket)?.open -= 1;
+        self.answer(ticket)
+    }
+
+    /// The answer of a command of which everything is known.
+    fn answer(&mut self, ticket: u64) -> Option<Answer> {
+        let Telling { told, missed, is_broadcast, .. } =
+            *self.open.get(&ticket).filter(|telling| telling.open == 0)?;
+        self.open.remove(&ticket);
+        Some(match (is_broadcast, told) {
+            (true, _) => Answer::Told { told, missed },
+            (false, 0) => Answer::Unknown,
+            (false, _) => Answer::Done,
+        })
+    }
 }
 
 impl Hub {
@@ -32,13 +85,12 @@ impl Hub {
             return self.answer(ticket, Answer::Refused(RefusalCode::BadPayload));
         }
         let body = down::Body::Message(Message { payload, ..Message::default() });
-        let telling = Telling { open: 1, ..Telling::default() };
-        self.tellings.insert(ticket, telling);
-        let number = self.next_word();
+        self.tellings.begin(ticket, 1, false);
+        let number = self.tellings.next_number(self.ids.owner());
         let said = self
             .with_session(id, |session, cx| session.say_anywhere(cx, number, body, Some(ticket)));
         if let Err(answer) = said.unwrap_or(Err(Answer::Unknown)) {
-            self.tellings.remove(&ticket);
+            self.tellings.abandon(ticket);
             self.answer(ticket, answer);
         }
     }
@@ -56,10 +108,10 @@ impl Hub {
         }
         let message = Message { payload: payload.clone(), ..Message::default() };
         let body = down::Body::Message(message);
-        let number = self.next_word();
+        let number = self.tellings.next_number(self.ids.owner());
         let audience = self.audience(to);
-        let telling = Telling { open: audience.len(), is_broadcast: true, ..Telling::default() };
-        self.tellings.insert(ticket, telling);
+        // One more than there are sessions: nothing is answered before all have been told.
+        self.tellings.begin(ticket, audience.len() + 1, true);
         let mut outside: BTreeMap<u64, SharedFrame> = BTreeMap::new();
         let mut inside: BTreeMap<ZoneId, Vec<SessionId>> = BTreeMap::new();
         for id in audience {
@@ -70,44 +122,15 @@ impl Hub {
             match taken.unwrap_or(Err(Answer::Unknown)) {
                 Ok(Some(zone)) => inside.entry(zone).or_default().push(id),
                 Ok(None) => {}
-                Err(_) => self.heard(ticket, false),
+                Err(_) => drop(self.tellings.heard(ticket, false)),
             }
         }
         for (zone, to) in inside {
             self.tell_zone(zone, ToZone::Word { number, to, body: body.clone() });
         }
-        self.answer_told(ticket);
-    }
-
-    /// One session more of a command is sure to hear it, or sure not to.
-    pub(crate) fn heard(&mut self, ticket: u64, is_told: bool) {
-        let Some(telling) = self.tellings.get_mut(&ticket) else { return };
-        telling.open = telling.open.saturating_sub(1);
-        match is_told {
-            true => telling.told += 1,
-            false => telling.missed += 1,
+        if let Some(answer) = self.tellings.close(ticket) {
+            self.answer(ticket, answer);
         }
-        self.answer_told(ticket);
-    }
-
-    fn answer_told(&mut self, ticket: u64) {
-        if self.tellings.get(&ticket).is_none_or(|telling| telling.open > 0) {
-            return;
-        }
-        let Some(telling) = self.tellings.remove(&ticket) else { return };
-        let Telling { told, missed, is_broadcast, .. } = telling;
-        let answer = match (is_broadcast, told) {
-            (true, _) => Answer::Told { told, missed },
-            (false, 0) => Answer::Unknown,
-            (false, _) => Answer::Done,
-        };
-        self.push(HubOutput::Answer { ticket, answer });
-    }
-
-    /// The number of the next message from outside the game.
-    pub(crate) fn next_word(&mut self) -> u64 {
-        self.commits.words += 1;
-        (self.ids.owner().0 << NUMBERS_BITS) + self.commits.words
     }
 
     fn audience(&self, to: Audience) -> Vec<SessionId> {

@@ -1,7 +1,6 @@
 //! What the embedding game and administrators can ask of the hub. Each command has a ticket, and
 //! its answer is given once what it rests on is committed.
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -129,7 +128,7 @@ impl Hub {
             }),
             Command::Send(id, payload) => self.send_message(ticket, id, payload),
             Command::Call(id, payload, deadline) => {
-                let number = self.next_word();
+                let number = self.tellings.next_number(self.ids.owner());
                 self.ask_of(id, ticket, |session, cx| {
                     session.open_call(cx, ticket, number, payload, deadline);
                 });
@@ -142,15 +141,24 @@ impl Hub {
                     session.join_local(cx, ticket, name, payload, Some(seat));
                 });
             }
-            Command::Part(id) => self.answer_of(id, ticket, SessionCore::part),
+            Command::Part(id) => self.ask_of(id, ticket, |session, cx| {
+                let answer = session.part(cx);
+                cx.answer(ticket, answer);
+            }),
             Command::Move(id, name, payload) => self.ask_of(id, ticket, |session, cx| {
                 session.move_to(cx, ticket, name, payload);
             }),
             Command::Say(id, message) => {
-                self.answer_of(id, ticket, |session, cx| session.say_local(cx, message));
+                self.ask_of(id, ticket, |session, cx| {
+                    let answer = session.say_local(cx, message);
+                    cx.answer(ticket, answer);
+                });
             }
             Command::Answer(id, call, message) => {
-                self.answer_of(id, ticket, |session, cx| session.answer_local(cx, call, message));
+                self.ask_of(id, ticket, |session, cx| {
+                    let answer = session.answer_local(cx, call, message);
+                    cx.answer(ticket, answer);
+                });
             }
             Command::Broadcast(to, payload) => self.broadcast(ticket, to, &payload),
             Command::OpenZone(name) => {
@@ -193,45 +201,12 @@ impl Hub {
         }
     }
 
-    /// The same for a command whose answer waits for nothing.
-    fn answer_of(
-        &mut self,
-        id: SessionId,
-        ticket: u64,
-        call: impl FnOnce(&mut SessionCore, &mut SessionContext<'_>) -> Answer,
-    ) {
-        self.ask_of(id, ticket, |session, cx| {
-            let answer = call(session, cx);
-            cx.answer(ticket, answer);
-        });
-    }
-
     fn start_local(&mut self, ticket: u64, config: SessionConfig) {
-        let full = self.sessions.len() >= self.config.sessions_max;
-        let id = if full { None } else { self.next_session_id() };
-        let Some(id) = id else { return self.answer(ticket, Answer::Full) };
+        let Some(id) = self.next_session_id() else { return self.answer(ticket, Answer::Full) };
         let player = config.player.unwrap_or_else(|| PlayerId(self.chance.bytes()));
         let (hold, began) = (self.config.hold, self.moment().wall);
         self.sessions.insert(SessionCore::new(id, player, Identity::Server, hold, began));
         self.with_session(id, |session, cx| session.begin_local(cx, ticket, config.changes));
-    }
-
-    /// The ban is committed: whatever the player has here ends. Gives the sessions that do,
-    /// with those that were ending already.
-    pub(crate) fn end_all_of(&mut self, player: PlayerId) -> Vec<SessionId> {
-        if !self.is_banned(player) {
-            return Vec::new();
-        }
-        // Sessions of accounts that were opened with the banned key are not listed under its player.
-        let by_key = self.sessions.iter().filter(|(_, one)| one.credential() == player);
-        let by_key: Vec<SessionId> = by_key.map(|(id, _)| *id).collect();
-        let theirs = self.sessions.ending_of(player).chain(self.sessions.of_player(player));
-        let all: BTreeSet<SessionId> = theirs.chain(by_key).collect();
-        for session in &all {
-            hit(Mark::Banned);
-            self.end(*session, EndCause::Banned);
-        }
-        all.into_iter().collect()
     }
 }
 

@@ -1,10 +1,11 @@
 //! Session ids, and the hub's own row that makes them unique: no id is given out before a bound above it
 //! is committed, so none is given out twice, whatever crashes. Bounds are raised a block at a time.
 
+use std::collections::VecDeque;
+
 use bytes::Bytes;
 use prost::Message;
 
-use super::{Hub, HubOutput};
 use crate::gate::{Gate, Gated};
 use crate::id::{OwnerEpoch, Revision, SessionId};
 use crate::scope::{Batch, Change, History, Opened, RESTORED, ScopeId};
@@ -48,6 +49,7 @@ impl Gated for AfterHub {
 #[derive(Debug)]
 pub(crate) struct IdBlock {
     gate: Gate<AfterHub>,
+    out: VecDeque<Batch>,
     /// The next id.
     next: u64,
     /// Ids below this are committed as given out.
@@ -64,7 +66,8 @@ impl IdBlock {
             History::Whole => id_bound.max(1),
             History::RolledBack => id_bound.saturating_add(IDS_LOST),
         };
-        Self { gate: Gate::opened(ScopeId::Hub, hub), next, bound: next, history }
+        let gate = Gate::opened(ScopeId::Hub, hub);
+        Self { gate, out: VecDeque::new(), next, bound: next, history }
     }
 
     /// Whether ids can be given out.
@@ -77,19 +80,20 @@ impl IdBlock {
         self.gate.standing().0
     }
 
-    fn take(&mut self) -> Option<SessionId> {
+    /// Takes the next session id; none while no more are reserved. `ids`, `wall` and `guest_key` are for the row,
+    /// see [`reserve`](Self::reserve).
+    pub(crate) fn take(&mut self, ids: u64, wall: WallTime, guest_key: &[u8]) -> Option<SessionId> {
         let id = self.is_ready().then_some(SessionId(self.next))?;
         self.next += 1;
+        if self.bound - self.next < ids / 2 && self.gate.is_settled() {
+            self.reserve(ids, wall, guest_key);
+        }
         Some(id)
     }
 
-    /// Whether fewer ids than this are left, and no more are on their way.
-    fn is_short_of(&self, ids: u64) -> bool {
-        self.bound - self.next < ids && self.gate.is_settled()
-    }
-
-    /// Writes the row with a bound that is so much higher.
-    fn reserve(&mut self, ids: u64, wall: WallTime, guest_key: &[u8]) {
+    /// Reserves so many more ids: writes the row with a bound that is so much higher.
+    pub(crate) fn reserve(&mut self, ids: u64, wall: WallTime, guest_key: &[u8]) {
+        let ids = ids.max(1);
         let id_bound = self.bound.saturating_add(ids);
         let guest_key = Bytes::copy_from_slice(guest_key);
         let row = HubRow { id_bound, wall_ms: wall.0, guest_key };
@@ -100,43 +104,26 @@ impl IdBlock {
         }
         self.gate.after(AfterHub::Bound(id_bound));
         self.gate.settle(changes);
+        self.drain();
     }
 
-    /// What is to be committed now.
-    fn take_batches(&mut self) -> impl Iterator<Item = Batch> {
-        std::iter::from_fn(|| self.next_batch())
+    /// The row is committed.
+    pub(crate) fn committed(&mut self, revision: Revision) {
+        self.gate.committed(revision);
+        self.drain();
     }
 
-    fn next_batch(&mut self) -> Option<Batch> {
-        loop {
-            match self.gate.next_effect()? {
-                AfterHub::Commit(batch) => return Some(batch),
+    /// The next batch for the store.
+    pub(crate) fn next_batch(&mut self) -> Option<Batch> {
+        self.out.pop_front()
+    }
+
+    fn drain(&mut self) {
+        while let Some(effect) = self.gate.next_effect() {
+            match effect {
+                AfterHub::Commit(batch) => self.out.push_back(batch),
                 AfterHub::Bound(bound) => self.bound = bound,
             }
         }
-    }
-}
-
-impl Hub {
-    /// Takes the next session id; none while no more are reserved.
-    pub(crate) fn next_session_id(&mut self) -> Option<SessionId> {
-        let id = self.ids.take()?;
-        if self.ids.is_short_of(self.config.id_block / 2) {
-            self.reserve_ids();
-        }
-        Some(id)
-    }
-
-    /// Reserves the next block of session ids.
-    pub(crate) fn reserve_ids(&mut self) {
-        let wall = self.moment().wall;
-        self.ids.reserve(self.config.id_block.max(1), wall, self.players.guest_key());
-        self.out.extend(self.ids.take_batches().map(HubOutput::Commit));
-    }
-
-    pub(super) fn hub_row_committed(&mut self, revision: Revision) {
-        self.ids.gate.committed(revision);
-        self.out.extend(self.ids.take_batches().map(HubOutput::Commit));
-        self.finish_recovery();
     }
 }

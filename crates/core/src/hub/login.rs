@@ -97,11 +97,9 @@ impl Hub {
         let session = match self.session_for(claim.player) {
             Found::Refused => {
                 hit(Mark::LoggedInAgain);
-                return self.refuse(
-                    id,
-                    CloseCode::LoggedInAgain,
-                    "this player is connected already",
-                );
+                let (code, text) = (CloseCode::LoggedInAgain, "this player is connected already");
+                self.with_handshake(id, |one, cx| one.refuse(cx, code, text));
+                return;
             }
             Found::New => {
                 return self.begin_session(claim, &newcomer, RungReason::First, Spent::default());
@@ -167,13 +165,15 @@ impl Hub {
         reason: RungReason,
         spent: Spent,
     ) {
-        if self.sessions.len() >= self.config.sessions_max {
-            hit(Mark::Full);
-            return self.refuse(newcomer.connection, CloseCode::Full, "no more sessions");
-        }
+        let connection = newcomer.connection;
         let Some(id) = self.next_session_id() else {
-            hit(Mark::NotReady);
-            return self.refuse(newcomer.connection, CloseCode::NotReady, "no session ids yet");
+            let (mark, code, text) = match self.is_full() {
+                true => (Mark::Full, CloseCode::Full, "no more sessions"),
+                false => (Mark::NotReady, CloseCode::NotReady, "no session ids yet"),
+            };
+            hit(mark);
+            self.with_handshake(connection, |one, cx| one.refuse(cx, code, text));
+            return;
         };
         hit(Mark::SessionNew);
         let (hold, began) = (self.config.hold, self.moment().wall);
@@ -182,7 +182,15 @@ impl Hub {
         self.with_session(id, |session, cx| session.begin_with(cx, newcomer, reason, spent));
     }
 
-    fn refuse(&mut self, id: ConnectionId, code: CloseCode, text: &str) {
-        self.with_handshake(id, |one, cx| one.refuse(cx, code, text));
+    /// Whether no more sessions may begin.
+    fn is_full(&self) -> bool {
+        self.sessions.len() >= self.config.sessions_max
+    }
+
+    /// Takes the id of a session that begins; none: there are too many, or no ids are reserved yet.
+    pub(super) fn next_session_id(&mut self) -> Option<SessionId> {
+        let wall = self.moment().wall;
+        let (ids, guest_key) = (self.config.id_block, self.players.guest_key());
+        if self.is_full() { None } else { self.ids.take(ids, wall, guest_key) }
     }
 }

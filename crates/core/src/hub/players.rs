@@ -1,7 +1,7 @@
 //! What operators do with players, with an account or without: each command is answered once what it
 //! asks for is committed, and what it ends is ended by then.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::accounts::AfterAccount;
 use super::{Answer, Hub, HubOutput};
@@ -76,25 +76,55 @@ pub struct PlayerView {
     pub sessions: Vec<SessionId>,
 }
 
+/// Orders that are answered once so much of what they end is committed, by their tickets. Answered before, a crash
+/// would bring back a session of which the operator was told that it has ended.
+#[derive(Debug, Default)]
+pub(crate) struct Endings {
+    left: BTreeMap<u64, usize>,
+}
+
+impl Endings {
+    /// One more of the ends that an order waits for is committed. True: it was the last one.
+    pub(crate) fn kept(&mut self, ticket: u64) -> bool {
+        match self.left.get_mut(&ticket) {
+            Some(left) if *left > 1 => {
+                *left -= 1;
+                false
+            }
+            Some(_) => self.left.remove(&ticket).is_some(),
+            None => {
+                crate::never!("the order {ticket} waits for an end and is answered");
+                false
+            }
+        }
+    }
+}
+
 impl Hub {
-    /// Ends the sessions of a player. Gives those that do, with those that were ending already.
-    pub(crate) fn end_player(
+    /// Ends sessions. Gives them.
+    pub(crate) fn end_all(
         &mut self,
-        player: Option<PlayerId>,
+        sessions: BTreeSet<SessionId>,
         cause: EndCause,
-    ) -> Vec<SessionId> {
-        let Some(player) = player else { return Vec::new() };
-        let ending = self.sessions.ending_of(player);
-        let sessions: Vec<SessionId> = ending.chain(self.sessions.of_player(player)).collect();
-        sessions.iter().for_each(|session| self.end(*session, cause));
+    ) -> BTreeSet<SessionId> {
+        for session in &sessions {
+            self.with_session(*session, |session, cx| session.end(cx, cause));
+        }
         sessions
     }
 
-    /// Looks for guests that were not here for long.
-    pub(crate) fn sweep_guests(&mut self) {
-        if !self.players_only && self.is_ready() {
-            let (wall, sessions) = (self.moment().wall, &self.sessions);
-            self.players.sweep(wall, |player| sessions.of_player(player).next().is_some());
+    /// Answers an order once the end of these sessions is committed, and `more` than that.
+    pub(crate) fn done_after(&mut self, ticket: u64, ended: &BTreeSet<SessionId>, more: usize) {
+        // One more than there are ends: nothing is answered before all are counted.
+        self.endings.left.insert(ticket, ended.len() + more + 1);
+        for session in ended {
+            if self.call_session(*session, |one, _| one.count_end_for(ticket)).is_none() {
+                // Its deletion is committed.
+                self.endings.kept(ticket);
+            }
+        }
+        if self.endings.kept(ticket) {
+            self.answer(ticket, Answer::Done);
         }
     }
 
@@ -103,44 +133,20 @@ impl Hub {
         match output {
             PlayerOutput::Commit(batch) => self.push(HubOutput::Commit(batch)),
             PlayerOutput::BanKept { ticket } => {
-                let ended = self.end_all_of(id);
-                self.done_after(ticket, &ended);
+                let mut ended = BTreeSet::new();
+                if self.is_banned(id) {
+                    hit(Mark::Banned);
+                    ended = self.end_all(self.sessions.opened_by(id), EndCause::Banned);
+                }
+                self.done_after(ticket, &ended, 0);
             }
             PlayerOutput::Decide(connection, ask) => {
                 self.with_handshake(connection, |one, cx| one.prepared(cx, ask));
             }
             PlayerOutput::Forgotten { ticket } => {
-                ticket.into_iter().for_each(|ticket| self.end_kept(ticket));
-            }
-        }
-    }
-
-    /// Answers an order once the end of these sessions is committed. Answered before, a crash would bring
-    /// back a session of which the operator was told that it has ended.
-    pub(crate) fn done_after(&mut self, ticket: u64, ended: &[SessionId]) {
-        if ended.is_empty() {
-            return self.answer(ticket, Answer::Done);
-        }
-        self.ending_for.insert(ticket, ended.len());
-        self.count_ends_for(ticket, ended);
-    }
-
-    fn count_ends_for(&mut self, ticket: u64, ended: &[SessionId]) {
-        for session in ended {
-            if self.call_session(*session, |one, _| one.count_end_for(ticket)).is_none() {
-                // Its deletion is committed.
-                self.end_kept(ticket);
-            }
-        }
-    }
-
-    /// One more of the ends that an order waits for is committed.
-    pub(crate) fn end_kept(&mut self, ticket: u64) {
-        match self.ending_for.get_mut(&ticket) {
-            Some(left) if *left > 1 => *left -= 1,
-            _ => {
-                self.ending_for.remove(&ticket);
-                self.answer(ticket, Answer::Done);
+                if let Some(ticket) = ticket.filter(|ticket| self.endings.kept(*ticket)) {
+                    self.answer(ticket, Answer::Done);
+                }
             }
         }
     }
@@ -166,14 +172,21 @@ impl Hub {
                 false => continue,
             };
             hit(Mark::BarredAgain);
-            self.end(id, cause);
+            self.with_session(id, |session, cx| session.end(cx, cause));
         }
     }
 
     pub(crate) fn player_command(&mut self, ticket: u64, command: PlayerCommand) {
         let (whom, change, then) = match command {
             PlayerCommand::Add { name, role, password } => {
-                return self.add_account(ticket, name, role, password);
+                hit(Mark::AccountAdded);
+                let (wall, holder) = (self.moment().wall, Holder::Name(name));
+                let id = holder.id();
+                let mut account = first_login(&mut self.chance, wall, holder, None);
+                (account.used, account.role) = (false, role);
+                account.password = password.map(|PasswordHash(hash)| hash);
+                let change = Change::Create(Box::new(account));
+                return self.accounts.ask(id, change, AfterAccount::Answer(ticket));
             }
             PlayerCommand::Ban(whom, until, reason) => {
                 return self.set_ban(&whom, ticket, Some((until, reason)));
@@ -206,19 +219,6 @@ impl Hub {
         }
     }
 
-    fn add_account(&mut self, ticket: u64, name: Name, role: Role, password: Option<PasswordHash>) {
-        hit(Mark::AccountAdded);
-        let holder = Holder::Name(name);
-        let id = holder.id();
-        let wall = self.moment().wall;
-        let mut account = first_login(&mut self.chance, wall, holder, None);
-        account.used = false;
-        account.role = role;
-        account.password = password.map(|PasswordHash(hash)| hash);
-        let change = Change::Create(Box::new(account));
-        self.accounts.ask(id, change, AfterAccount::Answer(ticket));
-    }
-
     fn set_ban(&mut self, whom: &Whom, ticket: u64, ban: Option<(WallTime, String)>) {
         let Some(player) = self.player_of(whom) else {
             return self.answer(ticket, Answer::PlayerRefused(Refusal::Unknown));
@@ -243,13 +243,10 @@ impl Hub {
             return self.answer(ticket, Answer::PlayerRefused(Refusal::SessionsElsewhere));
         }
         hit(Mark::GuestDeleted);
-        let ended = self.end_player(Some(player), EndCause::Kicked);
-        if !self.players.forget(player, Some(ticket)) {
-            return self.done_after(ticket, &ended);
-        }
+        let ended = self.end_all(self.sessions.ending_with(player), EndCause::Kicked);
         // What is kept of the guest is one more thing to wait for.
-        self.ending_for.insert(ticket, ended.len() + 1);
-        self.count_ends_for(ticket, &ended);
+        let is_kept = self.players.forget(player, Some(ticket));
+        self.done_after(ticket, &ended, usize::from(is_kept));
     }
 
     fn account_of(&self, whom: &Whom) -> Result<AccountId, Refusal> {

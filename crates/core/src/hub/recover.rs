@@ -10,7 +10,6 @@ use super::{Alarms, Hub, HubConfig, HubCounts, Rations};
 use crate::account::Accounts;
 use crate::chance::Chance;
 use crate::id::{AccountId, OwnerEpoch, PlayerId, SessionId};
-use crate::mark::{Mark, hit};
 use crate::player::{GuestLimits, Players};
 use crate::scope::Opened;
 use crate::seat::Seating;
@@ -90,16 +89,16 @@ impl Hub {
             counts: HubCounts::default(),
             rations,
             accounts,
-            ending_for: Default::default(),
+            endings: Default::default(),
             tellings: Default::default(),
             players_only: recovered.players_only,
             went_back: false,
         };
         let now = hub.note_time(now);
         hub.set_wall(now, wall);
-        let damaged = hub.load_sessions(recovered.sessions);
+        let damaged = hub.sessions.load(recovered.sessions, hub.config.outbox);
         hub.players.load(recovered.players, recovered.damaged_players);
-        hub.reserve_ids();
+        hub.ids.reserve(hub.config.id_block, hub.moment().wall, hub.players.guest_key());
         let kept = recovered.zones.into_iter().chain(hub.zones_to_join()).collect();
         hub.with_zones(|zones| zones.reopen_kept(kept));
         hub.for_all_sessions(SessionCore::drive_again);
@@ -107,21 +106,6 @@ impl Hub {
         hub.finish_recovery();
         hub.settle();
         (hub, damaged)
-    }
-
-    /// Takes the rows: with many sessions, room that is given back is room that is used again.
-    fn load_sessions(&mut self, sessions: Vec<(SessionId, Opened)>) -> Vec<(SessionId, String)> {
-        let mut damaged = Vec::new();
-        for (id, opened) in sessions {
-            match SessionCore::open(id, &opened, self.config.outbox) {
-                Ok(session) => {
-                    hit(Mark::SessionRecovered);
-                    self.sessions.insert(session);
-                }
-                Err(text) => damaged.push((id, text)),
-            }
-        }
-        damaged
     }
 
     /// The zones that sessions were about to join: each was open or about to be. A Game's zone of which

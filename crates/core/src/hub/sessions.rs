@@ -3,18 +3,18 @@
 
 use std::collections::BTreeSet;
 
-use rejoin_wire::v1::CloseCode;
+use rejoin_wire::v1::{CloseCode, RefusalCode};
 
 use super::table::Indexed;
-use super::{Hub, HubOutput, Mail, Warning};
+use super::{Answer, Hub, HubOutput, Mail, Warning};
 use crate::event::{EndCause, Event, Offence, Step};
 use crate::exchange::ToZone;
 use crate::handshake::{Attached, ConnectionPhase};
-use crate::id::{ConnectionId, Revision, SessionId, ZoneId};
+use crate::id::{Revision, SessionId, ZoneId};
 use crate::mark::{Mark, hit};
 use crate::scope::ScopeId;
 use crate::session::{FindReason, FindZone, FromSession, Moment, SessionContext, SessionCore};
-use crate::zone_registry::{Creator, Opener, ZoneView};
+use crate::zone_registry::{Creator, Opener};
 
 /// What is on its way to the store.
 #[derive(Debug, Default)]
@@ -23,8 +23,6 @@ pub(crate) struct Commits {
     unsettled: BTreeSet<SessionId>,
     /// Sessions with a batch at the store.
     in_flight: BTreeSet<SessionId>,
-    /// Messages from outside the game so far.
-    pub(super) words: u64,
 }
 
 impl Commits {
@@ -99,6 +97,10 @@ impl Hub {
     pub(crate) fn settle(&mut self) {
         // Carrying out an effect can change a session again; it does so finitely often.
         loop {
+            if let Some(batch) = self.ids.next_batch() {
+                self.push(HubOutput::Commit(batch));
+                continue;
+            }
             // What is kept of an account or a player goes to the store before the sessions that rest on it.
             if let Some((account, output)) = self.accounts.next_output() {
                 self.on_account_output(account, output);
@@ -122,7 +124,10 @@ impl Hub {
             }
             ScopeId::Player(player) => self.players.committed(player, revision),
             ScopeId::Account(account) => self.accounts.committed(account, revision),
-            ScopeId::Hub => self.hub_row_committed(revision),
+            ScopeId::Hub => {
+                self.ids.committed(revision);
+                self.finish_recovery();
+            }
             // Zones hear of theirs themselves, and so does the directory.
             _ => {}
         }
@@ -131,10 +136,15 @@ impl Hub {
     fn on_session_message(&mut self, session: SessionId, message: FromSession) {
         match message {
             FromSession::SpeaksFor { connection, epoch } => {
-                self.set_phase(connection, ConnectionPhase::Attached(Attached { session, epoch }));
+                let phase = ConnectionPhase::Attached(Attached { session, epoch });
+                self.with_handshake(connection, |one, _| one.set_phase(phase));
             }
-            FromSession::Fence(connection) => self.set_phase(connection, ConnectionPhase::Fenced),
-            FromSession::Closed(connection) => self.set_phase(connection, ConnectionPhase::Closing),
+            FromSession::Fence(connection) => {
+                self.with_handshake(connection, |one, _| one.set_phase(ConnectionPhase::Fenced));
+            }
+            FromSession::Closed(connection) => {
+                self.with_handshake(connection, |one, _| one.set_phase(ConnectionPhase::Closing));
+            }
             FromSession::GaveWay(connection) => {
                 self.with_handshake(connection, |one, cx| {
                     one.close(cx, CloseCode::TakenOver, "", 0)
@@ -162,11 +172,19 @@ impl Hub {
                 }
             }
             FromSession::ZoneUsed(zone) => self.zones.note_used(zone),
-            FromSession::Heard { ticket, is_told } => self.heard(ticket, is_told),
+            FromSession::Heard { ticket, is_told } => {
+                if let Some(answer) = self.tellings.heard(ticket, is_told) {
+                    self.answer(ticket, answer);
+                }
+            }
             FromSession::AccountSessionEnded(account) => {
                 self.accounts.session_ended(account, session);
             }
-            FromSession::EndKept { ticket } => self.end_kept(ticket),
+            FromSession::EndKept { ticket } => {
+                if self.endings.kept(ticket) {
+                    self.answer(ticket, Answer::Done);
+                }
+            }
             FromSession::EndCommitted { player, credential } => {
                 self.sessions.end_committed(session, player, credential);
             }
@@ -178,25 +196,19 @@ impl Hub {
         let is_there = self.zones.contains(ZoneId::of(&find.name.kind, &find.name.name));
         let zone = match find.creator {
             Some(Creator::Client(opener)) if !is_there && self.opens_too_often(id, opener) => {
-                Err(rejoin_wire::v1::RefusalCode::CreateDenied)
+                Err(RefusalCode::CreateDenied)
             }
-            creator => self.find_or_open(&find, creator),
+            creator => {
+                let zone = self.with_zones(|zones| zones.find(&find.name, creator));
+                if zone.is_err() && matches!(find.reason, FindReason::Join { .. }) {
+                    hit(Mark::UnknownZone);
+                }
+                zone
+            }
         };
         if self.with_session(id, |session, cx| session.found(cx, find, zone)).is_none() {
             crate::never!("{id:?} asked for a zone and is not there");
         }
-    }
-
-    fn find_or_open(
-        &mut self,
-        find: &FindZone,
-        creator: Option<Creator>,
-    ) -> Result<ZoneView, rejoin_wire::v1::RefusalCode> {
-        let zone = self.with_zones(|zones| zones.find(&find.name, creator));
-        if zone.is_err() && matches!(find.reason, FindReason::Join { .. }) {
-            hit(Mark::UnknownZone);
-        }
-        zone
     }
 
     /// Whether the address of a session has asked for too many zones to be opened, this one included.
@@ -215,19 +227,10 @@ impl Hub {
         wait.is_some()
     }
 
-    fn set_phase(&mut self, id: ConnectionId, phase: ConnectionPhase) {
-        self.with_handshake(id, |one, _| one.set_phase(phase));
-    }
-
     /// Sends a message to the open incarnation of a zone, if there is one.
     pub(crate) fn tell_zone(&mut self, zone: ZoneId, message: ToZone) {
         if let Some(owner) = self.zones.owner(zone) {
             self.push(HubOutput::ToZone(zone, owner, message));
         }
-    }
-
-    /// Ends a session.
-    pub(crate) fn end(&mut self, id: SessionId, cause: EndCause) {
-        self.with_session(id, |session, cx| session.end(cx, cause));
     }
 }

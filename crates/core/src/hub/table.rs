@@ -7,7 +7,10 @@ use std::ops::Deref;
 
 use super::Hub;
 use crate::id::{PlayerId, SessionId, ZoneId};
+use crate::mark::{Mark, hit};
+use crate::scope::Opened;
 use crate::session::SessionCore;
+use crate::stream::OutboxLimits;
 
 /// All sessions.
 #[derive(Default)]
@@ -56,6 +59,26 @@ impl Sessions {
             Some(session) => Some(session),
             None => self.closing.get_mut(&id).map(Box::as_mut),
         }
+    }
+
+    /// Adds the sessions of these scopes; gives those that cannot be read, and why. Takes the rows: with many
+    /// sessions, room that is given back is room that is used again.
+    pub(crate) fn load(
+        &mut self,
+        scopes: Vec<(SessionId, Opened)>,
+        limits: OutboxLimits,
+    ) -> Vec<(SessionId, String)> {
+        let mut damaged = Vec::new();
+        for (id, opened) in scopes {
+            match SessionCore::open(id, &opened, limits) {
+                Ok(session) => {
+                    hit(Mark::SessionRecovered);
+                    self.insert(session);
+                }
+                Err(text) => damaged.push((id, text)),
+            }
+        }
+        damaged
     }
 
     /// Adds a session whose id is new.
@@ -113,9 +136,17 @@ impl Sessions {
         range_of(&self.by_player, player)
     }
 
-    /// Sessions of a player, or opened with its key, whose end is not committed yet.
-    pub(crate) fn ending_of(&self, player: PlayerId) -> impl Iterator<Item = SessionId> {
-        range_of(&self.ending_of, player)
+    /// The sessions of a player that are there, or whose end is not committed yet: those that end with the
+    /// player.
+    pub(crate) fn ending_with(&self, player: PlayerId) -> BTreeSet<SessionId> {
+        range_of(&self.ending_of, player).chain(self.of_player(player)).collect()
+    }
+
+    /// The same, with the sessions of accounts that were opened with the player's key and are not listed under
+    /// the player.
+    pub(crate) fn opened_by(&self, player: PlayerId) -> BTreeSet<SessionId> {
+        let by_key = self.by_id.iter().filter(|(_, one)| one.credential() == player);
+        by_key.map(|(id, _)| *id).chain(self.ending_with(player)).collect()
     }
 
     /// That a session of this player, opened with this key, ends is committed.

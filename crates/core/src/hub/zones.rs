@@ -62,7 +62,10 @@ impl Hub {
         }
         match message {
             ToHub::Opened { members, .. } => self.zone_opened(zone, members),
-            ToHub::OpenRefused { text } => self.zone_gone(zone, &text),
+            ToHub::OpenRefused { text } => {
+                self.with_sessions_in(zone, |session, cx| session.zone_gone(cx, zone, &text));
+                self.finish_recovery();
+            }
             ToHub::Admitted { session, stay } => {
                 self.with_session(session, |session, cx| session.admitted(cx, stay));
             }
@@ -95,7 +98,7 @@ impl Hub {
                 self.with_session(session, |session, cx| session.sever_for_zone(cx, epoch, code));
             }
             ToHub::Answered { session, call, number: to, payload } => {
-                let number = self.next_word();
+                let number = self.tellings.next_number(self.ids.owner());
                 self.with_session(session, |session, cx| {
                     session.answered_in_zone(cx, call, to, payload, number);
                 });
@@ -107,9 +110,17 @@ impl Hub {
                 self.with_session(session, |session, _| session.set_avatar(avatar));
             }
             ToHub::Match { running: true } => {}
-            ToHub::Match { running: false } => self.match_ended(zone),
+            // Once the process is about to end, every session has all of its hold in the next one.
+            ToHub::Match { running: false } if self.going_down => {}
+            ToHub::Match { running: false } => {
+                self.with_sessions_in(zone, |session, cx| session.match_ended(cx, zone));
+            }
             ToHub::Faulted { poisoned, left, .. } => self.zone_faulted(zone, poisoned, &left),
-            ToHub::Ended => self.zone_gone(zone, "the zone ended"),
+            ToHub::Ended => {
+                let text = "the zone ended";
+                self.with_sessions_in(zone, |session, cx| session.zone_gone(cx, zone, text));
+                self.finish_recovery();
+            }
         }
     }
 
@@ -165,23 +176,15 @@ impl Hub {
         }
     }
 
-    /// The match of a zone ended: holds that waited for that end with it.
-    fn match_ended(&mut self, zone: ZoneId) {
-        if self.going_down {
-            // Every session that was sent away has all of its hold in the next process.
-            return;
-        }
+    /// Calls the sessions that are in a zone and on their way into it.
+    fn with_sessions_in(
+        &mut self,
+        zone: ZoneId,
+        call: impl Fn(&mut SessionCore, &mut SessionContext<'_>),
+    ) {
         for id in self.sessions_in(zone) {
-            self.with_session(id, |session, cx| session.match_ended(cx, zone));
+            self.with_session(id, &call);
         }
-    }
-
-    /// There is no such zone any more: no session is on its way there, or in it.
-    fn zone_gone(&mut self, zone: ZoneId, text: &str) {
-        for id in self.sessions_in(zone) {
-            self.with_session(id, |session, cx| session.zone_gone(cx, zone, text));
-        }
-        self.finish_recovery();
     }
 
     /// A callback panicked or is stuck: its members go on with the next incarnation, which finds them connected.
@@ -199,9 +202,7 @@ impl Hub {
             charge.unwrap_or(*number > 0)
         });
         self.with_zones(|zones| zones.reopen(zone, charged));
-        for id in self.sessions_in(zone) {
-            self.with_session(id, |session, _| session.zone_faulted());
-        }
+        self.with_sessions_in(zone, |session, _| session.zone_faulted());
     }
 
     /// The sessions in a zone and on their way into it.
