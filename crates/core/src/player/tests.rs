@@ -1,3 +1,5 @@
+//! What a ban, a secret and a deletion make of a player, and what waits for whose commit.
+
 use std::time::Duration;
 
 use super::{Ban, GuestLimits, PlayerOutput, Players};

@@ -187,9 +187,8 @@ impl SessionCore {
 
     /// Whether this connection speaks for it, and its client's frames may come.
     pub(crate) fn is_live_on(&self, connection: ConnectionId) -> bool {
-        let is_its = |known: &Attached| known.connection == connection;
-        let speaks = |known: &Attached| is_its(known) || is_armed(Bug::ResumeNotFenced);
-        self.attached().is_some_and(|known| speaks(known) && known.is_live())
+        let speaks = |known: &Attached| known.connection == connection && known.is_live();
+        self.attached().is_some_and(|known| speaks(known) || is_armed(Bug::ResumeNotFenced))
     }
 
     /// Whether its connection waits for its place.
