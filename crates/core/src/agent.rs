@@ -20,7 +20,7 @@ pub use self::cue::Cue;
 
 use crate::event::EndCause;
 use crate::exchange::{Native, ZoneName};
-use crate::hub::Command;
+use crate::hub::{Command, SessionCommand};
 use crate::id::{CallId, SessionId};
 use crate::time::Time;
 use crate::zone::{Delivery, Message, panic_text};
@@ -155,7 +155,8 @@ impl<A: Agent> AgentCore<A> {
         self.over = true;
         self.fault = Some(text);
         self.out.clear();
-        self.out.push_back(Command::EndSession(self.session, EndCause::AgentFault));
+        self.out
+            .push_back(Command::Session(self.session, SessionCommand::End(EndCause::AgentFault)));
     }
 
     /// A value of its zone as the agent's own type; an agent of another game is a fault.
@@ -213,7 +214,10 @@ impl<A: Agent> AgentCore<A> {
     }
 
     fn answer(&mut self, call: CallId, answer: Option<Native>) {
-        self.out.extend(answer.map(|answer| Command::Answer(self.session, call, answer)));
+        self.out
+            .extend(answer.map(|answer| {
+                Command::Session(self.session, SessionCommand::Answer(call, answer))
+            }));
     }
 }
 

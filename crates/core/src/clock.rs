@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use crate::time::{Time, micros};
+use crate::time::{Time, WallTime, micros};
 
 /// What time it is.
 #[derive(Debug, Default)]
@@ -89,6 +89,44 @@ impl ServiceClock {
 
 fn before(time: Time, while_: Duration) -> Time {
     Time(time.0.saturating_sub(micros(while_)))
+}
+
+/// The wall clock, as far as it is known: a reading now and then, and service time in between.
+#[derive(Debug)]
+pub(crate) struct WallClock {
+    /// The last reading, and the service time at which it was taken.
+    read: WallTime,
+    read_at: Time,
+}
+
+/// How far the wall clock may be set back without being believed.
+const WALL_STEP_MAX: Duration = Duration::from_secs(300);
+
+impl WallClock {
+    pub(crate) fn new(read_at: Time, read: WallTime) -> Self {
+        Self { read, read_at }
+    }
+
+    /// The wall time at this service time.
+    pub(crate) fn at(&self, now: Time) -> WallTime {
+        self.read.after(now.since(self.read_at))
+    }
+
+    /// The process could not run for so long: service time stood still, and the wall clock did not.
+    pub(crate) fn went_on(&mut self, late: Duration) {
+        self.read = self.read.after(late);
+    }
+
+    /// Takes a reading. Gives by how much it lies behind, where it is believed in spite of that: the clock was
+    /// wrong before, or is now. Kept ahead of the real time it would end every ban at once; set back, a ban lasts
+    /// too long at worst. A small step back is waited out: what has ended by this clock stays over.
+    pub(crate) fn set(&mut self, now: Time, reading: WallTime) -> Option<Duration> {
+        let known = self.at(now);
+        let behind = Duration::from_millis(known.0.saturating_sub(reading.0));
+        let is_small = behind <= WALL_STEP_MAX;
+        *self = Self::new(now, if is_small { reading.max(known) } else { reading });
+        (!is_small).then_some(behind)
+    }
 }
 
 #[cfg(test)]

@@ -262,8 +262,6 @@ impl ToZone {
 /// A member that has left a zone, with all that must not be lost.
 #[derive(Clone, Debug)]
 pub struct Departed {
-    /// Who.
-    pub session: SessionId,
     /// Which stay ended.
     pub stay: u32,
     /// The unacknowledged end of its leg, `Parted` last.
@@ -299,88 +297,18 @@ pub enum ToHub {
     },
     /// The zone could not start from what is stored; nothing was changed.
     OpenRefused {
-        /// Why.
+        /// What is wrong with what is stored.
         text: String,
     },
-    /// The session is a member.
-    Admitted {
-        /// Who.
-        session: SessionId,
-        /// In which stay.
-        stay: u32,
-    },
-    /// The session is not let in.
-    JoinRefused {
-        /// Who.
-        session: SessionId,
-        /// For which stay it had asked.
-        stay: u32,
-        /// The typed reason.
-        code: RefusalCode,
-        /// The reason for people.
-        text: String,
-    },
-    /// There is no such member.
-    Missing {
-        /// Who.
-        session: SessionId,
-        /// In which stay.
-        stay: u32,
-    },
-    /// A connection has taken its place, and how much of the stream could go on.
-    Attached {
-        /// Who.
-        session: SessionId,
-        /// With which epoch.
-        epoch: SessionEpoch,
-        /// Complete: nothing was lost; otherwise why the whole state was sent.
-        reason: RungReason,
-        /// How many frames were said again.
-        replayed: u64,
-    },
+    /// For one session.
+    Session(SessionId, ToSession),
     /// This word from outside the game, and all before it, are in the streams of these members. Who is
     /// not named is leaving, or no member.
     Heard {
         /// The word's number.
         number: u64,
-        /// Who.
+        /// The members, in the order of their ids.
         sessions: Vec<SessionId>,
-    },
-    /// A member has left.
-    Departed(Box<Departed>),
-    /// The member's connection broke the rules or made no progress.
-    Sever {
-        /// Who.
-        session: SessionId,
-        /// With which epoch.
-        epoch: SessionEpoch,
-        /// What to tell it.
-        code: CloseCode,
-    },
-    /// The member answered a call that the hub had opened.
-    Answered {
-        /// Who.
-        session: SessionId,
-        /// Which call.
-        call: CallId,
-        /// The number of the answer, should it have to be refused.
-        number: u64,
-        /// What.
-        payload: Bytes,
-    },
-    /// A call to this member was opened, or the last one closed.
-    Awaiting {
-        /// Who.
-        session: SessionId,
-        /// Whether any is open.
-        open: bool,
-    },
-    /// The object this member controls changed.
-    Avatar {
-        /// Who.
-        session: SessionId,
-        /// Which object, if any.
-        avatar: Option<ObjectId>,
     },
     /// A match started or ended.
     Match {
@@ -400,4 +328,82 @@ pub enum ToHub {
     },
     /// The zone has ended and its scope is deleted.
     Ended,
+}
+
+/// From a zone to the session of one of its members, or of one that asked to be let in.
+#[derive(Clone, Debug)]
+pub enum ToSession {
+    /// It is a member in this stay.
+    Admitted {
+        /// The stay for which it had asked.
+        stay: u32,
+    },
+    /// It is not let in.
+    JoinRefused {
+        /// The stay for which it had asked.
+        stay: u32,
+        /// The typed reason.
+        code: RefusalCode,
+        /// The reason for people.
+        text: String,
+    },
+    /// It is no member in this stay.
+    Missing {
+        /// The stay that was asked about.
+        stay: u32,
+    },
+    /// A connection has taken its place, and how much of the stream could go on.
+    Attached {
+        /// The epoch of the connection.
+        epoch: SessionEpoch,
+        /// Complete: nothing was lost; otherwise why the whole state was sent.
+        reason: RungReason,
+        /// How many frames were said again.
+        replayed: u64,
+    },
+    /// It has left.
+    Departed(Box<Departed>),
+    /// Its connection broke the rules or made no progress.
+    Sever {
+        /// The epoch of the connection.
+        epoch: SessionEpoch,
+        /// What to tell it.
+        code: CloseCode,
+    },
+    /// It answered a call that the hub had opened.
+    Answered {
+        /// The call, by the hub's number.
+        call: CallId,
+        /// The number of the answer, should it have to be refused.
+        number: u64,
+        /// The answer.
+        payload: Bytes,
+    },
+    /// A call to it was opened, or the last one closed.
+    Awaiting {
+        /// Whether any is open.
+        open: bool,
+    },
+    /// The object that it controls changed.
+    Avatar {
+        /// None: it controls none any more.
+        avatar: Option<ObjectId>,
+    },
+}
+
+impl ToSession {
+    /// The stay of which the zone keeps something until the session has taken it over.
+    pub(crate) fn keeps(&self) -> Option<u32> {
+        match self {
+            Self::Departed(departed) => Some(departed.stay),
+            Self::JoinRefused { stay, .. } => Some(*stay),
+            Self::Admitted { .. }
+            | Self::Missing { .. }
+            | Self::Attached { .. }
+            | Self::Sever { .. }
+            | Self::Answered { .. }
+            | Self::Awaiting { .. }
+            | Self::Avatar { .. } => None,
+        }
+    }
 }

@@ -15,14 +15,14 @@ pub(crate) use self::account::first_login;
 pub(crate) use self::context::{FromHandshake, HandshakeContext, LookUp};
 pub use self::state::AskId;
 pub(crate) use self::state::{Handshake, LoginClaim, Signing};
-use crate::connection::Stage;
+use crate::connection::{Spent, Stage};
 use crate::guard::Origin;
 use crate::hub::Alarm;
 use crate::id::{SessionEpoch, SessionId};
 use crate::mark::{Mark, hit};
 use crate::session::Serializer;
 use crate::time::Time;
-use rejoin_wire::v1::{Challenge, server_frame};
+use rejoin_wire::v1::{Challenge, CloseCode, server_frame};
 
 /// The session that a connection speaks for.
 #[derive(Clone, Copy)]
@@ -96,9 +96,22 @@ impl HandshakeCore {
         cx.send(server_frame::Frame::Challenge(challenge));
     }
 
-    /// The transport has closed it.
-    pub(crate) fn closed(&self, cx: &mut HandshakeContext<'_>) {
+    /// The transport has closed it, with this code, and it has spent this.
+    pub(crate) fn closed(
+        &self,
+        cx: &mut HandshakeContext<'_>,
+        code: Option<CloseCode>,
+        spent: Spent,
+    ) {
         cx.alarms.cancel(self.due, Alarm::Handshake(cx.id));
+        self.let_go(cx, code.unwrap_or(CloseCode::Unspecified), Some(spent));
+    }
+
+    /// Tells the session that the connection speaks for, if it does, that it is gone.
+    fn let_go(&self, cx: &mut HandshakeContext<'_>, code: CloseCode, spent: Option<Spent>) {
+        if let Some((session, epoch)) = self.session() {
+            cx.tell(FromHandshake::Gone { session, epoch, code, spent });
+        }
     }
 
     /// Others can send in the name of this connection.

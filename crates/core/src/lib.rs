@@ -24,6 +24,7 @@ pub mod hub;
 pub mod id;
 pub mod mark;
 pub mod never;
+mod orders;
 pub mod planted;
 mod player;
 pub mod roster;

@@ -5,10 +5,12 @@
 
 mod attach;
 mod calls;
+mod command;
 mod context;
 mod downstream;
 mod effect;
 mod ending;
+mod from_zone;
 mod hold;
 mod life;
 mod link;

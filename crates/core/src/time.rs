@@ -46,6 +46,15 @@ impl fmt::Debug for Time {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug)]
 pub struct WallTime(pub u64);
 
+impl WallTime {
+    /// This time and a while.
+    #[must_use]
+    pub fn after(self, while_: Duration) -> Self {
+        let ms = u64::try_from(while_.as_millis()).unwrap_or(u64::MAX);
+        Self(self.0.saturating_add(ms))
+    }
+}
+
 /// A duration in whole microseconds; what does not fit is for ever.
 #[must_use]
 pub fn micros(while_: Duration) -> u64 {

@@ -88,16 +88,7 @@ impl RegistryInput {
                 Self::Faulted { stuck: *stuck, text: text.clone() }
             }
             ToHub::Ended => Self::Ended,
-            ToHub::Admitted { .. }
-            | ToHub::JoinRefused { .. }
-            | ToHub::Missing { .. }
-            | ToHub::Attached { .. }
-            | ToHub::Heard { .. }
-            | ToHub::Departed(_)
-            | ToHub::Sever { .. }
-            | ToHub::Answered { .. }
-            | ToHub::Awaiting { .. }
-            | ToHub::Avatar { .. } => Self::AboutSessions,
+            ToHub::Session(..) | ToHub::Heard { .. } => Self::AboutSessions,
         }
     }
 }

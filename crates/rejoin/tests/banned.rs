@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use rejoin::client::Event;
 use rejoin::client::driver::{Events, Memory, Options, Player};
-use rejoin::hub::Command;
+use rejoin::hub::{Command, PlayerCommand, Whom};
 use rejoin::id::PlayerId;
 use rejoin::server::{Server, ServerBuilder, WebConfig};
 use rejoin::store::Embedded;
@@ -69,7 +69,8 @@ async fn a_damaged_ban_keeps_its_player_out_until_somebody_decides() {
     let (player, mut events) = Player::connect(&url, options()).await.expect("let in");
     let Event::Connected { player: ann, .. } = next(&mut events).await else { panic!("let in") };
     let ann = PlayerId(ann);
-    server.command(Command::Ban(ann, WallTime(UNTIL))).await.expect("it runs");
+    let ban = PlayerCommand::Ban(Whom::Player(ann), WallTime(UNTIL), String::new());
+    server.command(Command::Player(ban)).await.expect("it runs");
     while !matches!(next(&mut events).await, Event::Stopped { .. }) {}
     drop(player);
     server.stop().await;
@@ -85,7 +86,8 @@ async fn a_damaged_ban_keeps_its_player_out_until_somebody_decides() {
         assert_eq!(server.sessions().await.expect("it runs").len(), 0, "start {start}");
         drop(player);
         if start == 3 {
-            server.command(Command::Unban(ann)).await.expect("it runs");
+            let unban = PlayerCommand::Unban(Whom::Player(ann));
+            server.command(Command::Player(unban)).await.expect("it runs");
             let (_player, mut events) = Player::connect(&url, options()).await.expect("let in");
             assert!(matches!(next(&mut events).await, Event::Connected { .. }));
         }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use ed25519_dalek::{Signature, VerifyingKey};
 use rejoin_core::event::Event;
-use rejoin_core::hub::{Answer, AskId, Command, Hub, HubInput, HubOutput, Warning};
+use rejoin_core::hub::{Answer, AskId, Command, Hub, HubInput, HubOutput, SessionCommand, Warning};
 use rejoin_core::id::{ConnectionId, SessionId};
 use rejoin_core::zone::ZoneSpec;
 use tokio::sync::{mpsc, oneshot, watch};
@@ -216,7 +216,9 @@ impl HubTask {
                 let ticket = self.own.last_ticket;
                 self.own.answers.insert(ticket, answer);
                 let configured = match &command {
-                    Command::Configure(session, changes) if changes.flags.is_some() => {
+                    Command::Session(session, SessionCommand::Configure(changes))
+                        if changes.flags.is_some() =>
+                    {
                         Some(*session)
                     }
                     _ => None,

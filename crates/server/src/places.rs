@@ -3,7 +3,7 @@
 
 use bytes::Bytes;
 use rejoin_core::exchange::ZoneName;
-use rejoin_core::hub::{Answer, Audience, Command};
+use rejoin_core::hub::{Answer, Audience, Command, SessionCommand, ZoneCommand};
 use rejoin_core::id::{SessionId, ZoneId};
 
 use crate::server::{Server, ServerError};
@@ -62,7 +62,7 @@ impl Server {
     /// # Errors
     /// There is no such session, or it is in no zone.
     pub async fn part(&self, session: SessionId) -> Result<(), ServerError> {
-        self.done(Command::Part(session)).await
+        self.done(Command::Session(session, SessionCommand::Part)).await
     }
 
     /// Moves a session into a zone, from its present one or from none, opening it if need be. The
@@ -76,7 +76,7 @@ impl Server {
         zone: ZoneName,
         payload: impl Into<Bytes>,
     ) -> Result<ZoneId, ServerError> {
-        self.zone_of(Command::Move(session, zone, payload.into())).await
+        self.zone_of(Command::Session(session, SessionCommand::Move(zone, payload.into()))).await
     }
 
     /// Opens a zone, if it is not open.
@@ -84,7 +84,7 @@ impl Server {
     /// # Errors
     /// There is no such kind, or no room for another zone.
     pub async fn open_zone(&self, zone: ZoneName) -> Result<ZoneId, ServerError> {
-        self.zone_of(Command::OpenZone(zone)).await
+        self.zone_of(Command::Zone(ZoneCommand::Open(zone))).await
     }
 
     /// Ends a zone: its members are parted and its state is deleted.
@@ -92,7 +92,7 @@ impl Server {
     /// # Errors
     /// There is no such zone.
     pub async fn end_zone(&self, zone: ZoneId) -> Result<(), ServerError> {
-        self.done(Command::EndZone(zone)).await
+        self.done(Command::Zone(ZoneCommand::End(zone))).await
     }
 
     async fn zone_of(&self, command: Command) -> Result<ZoneId, ServerError> {

@@ -10,7 +10,8 @@ use rejoin_core::connection::ConnectionConfig;
 use rejoin_core::event::{EndCause, Event};
 use rejoin_core::exchange::{Native, ZoneName};
 use rejoin_core::hub::{
-    Answer, Changes, Command, HubCounts, Query, Reply, SessionConfig, SessionReport, SessionView,
+    Answer, Changes, Command, HubCounts, Query, Reply, SessionCommand, SessionConfig,
+    SessionReport, SessionView,
 };
 use rejoin_core::id::{CallId, SessionId, ZoneId};
 use rejoin_core::session::Flags;
@@ -183,7 +184,7 @@ impl Server {
         zone: ZoneName,
         payload: Bytes,
     ) -> Result<ZoneId, ServerError> {
-        match self.command(Command::Join(session, zone, payload)).await? {
+        match self.command(Command::Session(session, SessionCommand::Join(zone, payload))).await? {
             Answer::Zone(zone) => Ok(zone),
             other => Err(ServerError::Refused(other)),
         }
@@ -194,7 +195,7 @@ impl Server {
     /// # Errors
     /// It is in no zone.
     pub async fn say(&self, session: SessionId, message: Native) -> Result<(), ServerError> {
-        self.done(Command::Say(session, message)).await
+        self.done(Command::Session(session, SessionCommand::Say(message))).await
     }
 
     /// A native session answers what it was asked: its zone with a value of the zone's own type,
@@ -208,7 +209,7 @@ impl Server {
         call: CallId,
         answer: Native,
     ) -> Result<(), ServerError> {
-        self.done(Command::Answer(session, call, answer)).await
+        self.done(Command::Session(session, SessionCommand::Answer(call, answer))).await
     }
 
     /// What is known of a session now; none if there is no such session.
@@ -272,7 +273,7 @@ impl Server {
     /// # Errors
     /// There is no such session.
     pub async fn end(&self, id: SessionId, cause: EndCause) -> Result<(), ServerError> {
-        self.done(Command::EndSession(id, cause)).await
+        self.done(Command::Session(id, SessionCommand::End(cause))).await
     }
 
     /// Changes a session's properties.
@@ -280,7 +281,7 @@ impl Server {
     /// # Errors
     /// There is no such session.
     pub async fn configure(&self, id: SessionId, changes: Changes) -> Result<(), ServerError> {
-        self.done(Command::Configure(id, changes)).await
+        self.done(Command::Session(id, SessionCommand::Configure(changes))).await
     }
 
     /// Logs the frames of a session, or stops it. The session's switch is kept with it, so the log
@@ -305,7 +306,7 @@ impl Server {
     /// There is no such session, it ended before it could hear the message, too much waits for it
     /// already (`Answer::Busy`), or the payload is larger than clients take.
     pub async fn send(&self, id: SessionId, payload: impl Into<Bytes>) -> Result<(), ServerError> {
-        self.done(Command::Send(id, payload.into())).await
+        self.done(Command::Session(id, SessionCommand::Send(payload.into()))).await
     }
 
     /// Asks a session something and waits for its answer.
@@ -318,7 +319,10 @@ impl Server {
         payload: impl Into<Bytes>,
         deadline: Duration,
     ) -> Result<Bytes, ServerError> {
-        match self.command(Command::Call(id, payload.into(), deadline)).await? {
+        match self
+            .command(Command::Session(id, SessionCommand::Call(payload.into(), deadline)))
+            .await?
+        {
             Answer::Called(Ok(payload)) => Ok(payload),
             other => Err(ServerError::Refused(other)),
         }

@@ -7,7 +7,9 @@ use std::time::Duration;
 use bytes::Bytes;
 use rejoin_core::event::{EndCause, Event};
 use rejoin_core::exchange::ZoneName;
-use rejoin_core::hub::{Answer as HubAnswer, Command as HubCommand, SessionConfig};
+use rejoin_core::hub::{
+    Answer as HubAnswer, Command as HubCommand, SessionCommand, SessionConfig, ZoneCommand,
+};
 use rejoin_core::id::{GameId, SeatId, SessionId, ZoneId};
 use rejoin_core::wire::v1::{PartCause, RefusalCode};
 use rejoin_core::zone::{Context, Delivery, Sender, Zone, ZoneConfig};
@@ -123,7 +125,8 @@ fn zone(game: GameId) -> ZoneName {
 /// Shows a seat, and says what came of it.
 async fn show(server: &Server, session: SessionId, game: GameId, seat: SeatId) -> Delivery {
     let mut heard = server.deliveries(session);
-    let take = HubCommand::TakeSeat(session, zone(game), seat, Bytes::new());
+    let take =
+        HubCommand::Session(session, SessionCommand::TakeSeat(zone(game), seat, Bytes::new()));
     let answer = server.command(take).await.expect("it runs");
     assert!(matches!(answer, HubAnswer::Zone(_)), "{answer:?}");
     tokio::time::timeout(PATIENCE, heard.recv()).await.expect("in time").expect("it is told")
@@ -148,7 +151,10 @@ async fn a_game_is_a_zone_and_a_seat_the_way_in() {
     until("nobody new", async || !view(&door, game).await.accepts()).await;
 
     let mut heard = server.deliveries(bob);
-    assert_eq!(server.command(HubCommand::Part(bob)).await, Ok(HubAnswer::Done));
+    assert_eq!(
+        server.command(HubCommand::Session(bob, SessionCommand::Part)).await,
+        Ok(HubAnswer::Done)
+    );
     let parted = tokio::time::timeout(PATIENCE, heard.recv()).await.expect("in time");
     assert!(matches!(parted, Some(Delivery::Parted(PartCause::Asked))), "{parted:?}");
     until("one seat is free", async || view(&door, game).await.active == 1).await;
@@ -178,7 +184,7 @@ async fn the_zones_end_is_the_games_and_the_other_way_round() {
     let Ok(Answer::Game(made)) = made else { panic!("{made:?}") };
     until("it runs", async || view(&door, made.id).await.status == Status::Active).await;
     let zone = ZoneId::of("hall", &made.id.to_string());
-    assert_eq!(server.command(HubCommand::EndZone(zone)).await, Ok(HubAnswer::Done));
+    assert_eq!(server.command(HubCommand::Zone(ZoneCommand::End(zone))).await, Ok(HubAnswer::Done));
     until("it is over", async || view(&door, made.id).await.status == Status::Terminated).await;
     assert_eq!(view(&door, made.id).await.cause, Some(GameEnd::HostEnded));
     server.stop().await;
@@ -216,7 +222,7 @@ async fn without_a_directory_there_is_no_way_in() {
     let server = builder.games("hall", GamesConfig::default()).start().expect("it starts");
     let game = GameId([1; 16]);
     server.ready().await.expect("it runs");
-    let opened = server.command(HubCommand::OpenGame(zone(game))).await;
+    let opened = server.command(HubCommand::Zone(ZoneCommand::OpenGame(zone(game)))).await;
     assert!(matches!(opened, Ok(HubAnswer::Zone(_))), "{opened:?}");
     let ann = server.start_session(SessionConfig::default()).await.expect("there is room");
     let refused = show(&server, ann, game, SeatId([2; 16])).await;

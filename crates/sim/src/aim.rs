@@ -4,8 +4,8 @@
 
 use std::collections::BTreeSet;
 
-use rejoin_core::exchange::{ToHub, ToZone};
-use rejoin_core::hub::{Command, HubInput, HubOutput};
+use rejoin_core::exchange::{ToHub, ToSession, ToZone};
+use rejoin_core::hub::{Command, HubInput, HubOutput, PlayerCommand, Whom, ZoneCommand};
 use rejoin_core::id::{SessionId, ZoneId};
 use rejoin_core::scope::ScopeId;
 
@@ -100,8 +100,8 @@ impl World {
             return;
         }
         match input {
-            HubInput::FromZone(zone, _, ToHub::Departed(departed)) => {
-                let mut scopes = vec![ScopeId::Session(departed.session), ScopeId::Zone(*zone)];
+            HubInput::FromZone(zone, _, ToHub::Session(session, ToSession::Departed(departed))) => {
+                let mut scopes = vec![ScopeId::Session(*session), ScopeId::Zone(*zone)];
                 let seat = self.node.zones.get(zone);
                 match &departed.next {
                     _ if seat.is_some_and(|seat| seat.machine.counts().is_ending) => {
@@ -114,11 +114,12 @@ impl World {
                     None => self.aim(Operation::Part, scopes),
                 }
             }
-            HubInput::Command { command: Command::EndZone(zone), .. } => {
+            HubInput::Command { command: Command::Zone(ZoneCommand::End(zone)), .. } => {
                 let inside = self.sessions_of(|session| session.zone() == Some(*zone));
                 self.aim(Operation::ZoneEnd, inside.chain([ScopeId::Zone(*zone)]).collect());
             }
-            HubInput::Command { command: Command::Ban(player, _), .. } => {
+            HubInput::Command { command: Command::Player(order), .. } => {
+                let PlayerCommand::Ban(Whom::Player(player), ..) = order else { return };
                 let theirs = self.sessions_of(|session| session.player() == *player);
                 self.aim(Operation::Ban, theirs.chain([ScopeId::Player(*player)]).collect());
             }

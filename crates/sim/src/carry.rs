@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use rejoin_core::exchange::{Native, ToHub};
-use rejoin_core::hub::{AskId, Command, HubInput, HubOutput};
+use rejoin_core::hub::{AskId, Command, HubInput, HubOutput, SessionCommand};
 use rejoin_core::id::{CallId, ConnectionId, OwnerEpoch, SessionId, ZoneId};
 use rejoin_core::zone::{Delivery, ZoneInput, ZoneOutput};
 use rejoin_directory::seating;
@@ -231,7 +231,7 @@ impl World {
         };
         if self.rng.per_mille(600) {
             let incarnation = self.node.incarnation;
-            let command = Box::new(Command::Answer(session, call, answer));
+            let command = Box::new(Command::Session(session, SessionCommand::Answer(call, answer)));
             let wait = self.rng.below(100_000);
             self.plan(wait, Event::Command { incarnation, command });
         }

@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use rejoin_core::event::EndCause;
-use rejoin_core::hub::{AccountPolicy, Command, PlayerCommand};
+use rejoin_core::hub::{AccountPolicy, Command, PlayerCommand, SessionCommand, Whom};
 use rejoin_core::id::{PlayerId, SessionId};
 use rejoin_wire::close::Fault;
 use rejoin_wire::v1::{ClientFrame, CloseCode, client_frame, hello, up};
@@ -83,8 +83,12 @@ impl World {
     pub(crate) fn note_command(&mut self, command: &Command) {
         let reasons = &mut self.watch.reasons;
         match command {
-            Command::EndSession(session, _) => drop(reasons.kicked.insert(session.0)),
-            Command::Ban(player, _) => drop(reasons.banned.insert(*player)),
+            Command::Session(session, SessionCommand::End(_)) => {
+                reasons.kicked.insert(session.0);
+            }
+            Command::Player(PlayerCommand::Ban(Whom::Player(player), _, _)) => {
+                reasons.banned.insert(*player);
+            }
             Command::Player(PlayerCommand::SetPassword(..) | PlayerCommand::Delete(_)) => {
                 reasons.ordered.insert(EndCause::Kicked);
             }

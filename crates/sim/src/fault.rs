@@ -6,7 +6,10 @@ use std::time::Duration;
 use bytes::Bytes;
 use rejoin_core::event::EndCause;
 use rejoin_core::exchange::{Hold, ZoneName};
-use rejoin_core::hub::{Audience, Changes, Command, HubInput, SessionConfig};
+use rejoin_core::hub::{
+    Audience, Changes, Command, HubInput, PlayerCommand, SessionCommand, SessionConfig, Whom,
+    ZoneCommand,
+};
 use rejoin_core::id::{PlayerId, SessionId, ZoneId};
 use rejoin_core::scope::ScopeId;
 use rejoin_core::seat::SeatStep;
@@ -292,63 +295,59 @@ impl World {
             return;
         }
         let session = *self.rng.pick(&sessions);
-        let native = self.natives.last().copied().map(SessionId);
+        let to = |command| Some(Command::Session(session, command));
         let name = ZoneName { kind: "cells".to_owned(), name: "z0".to_owned() };
-        let data = Bytes::from_static(b"told");
+        let payload = Bytes::from_static(&[9]);
         let command = match self.rng.below(14) {
-            0 | 1 => Command::Send(session, Bytes::from_static(&[9])),
-            2 => Command::Call(session, Bytes::from_static(&[9]), Duration::from_millis(900)),
+            0 | 1 => to(SessionCommand::Send(payload)),
+            2 => to(SessionCommand::Call(payload, Duration::from_millis(900))),
             3 if self.rng.per_mille(250) => {
                 self.forgive(session);
-                Command::EndSession(session, EndCause::Kicked)
+                to(SessionCommand::End(EndCause::Kicked))
             }
             4 if self.rng.per_mille(300) => {
                 let Some(player) = self.player_of(session) else { return };
                 self.forgive(session);
                 let until = 1_700_000_000_000 + (self.now + self.rng.below(3_000_000)) / 1_000;
-                Command::Ban(player, WallTime(until))
+                let (whom, until) = (Whom::Player(player), WallTime(until));
+                Some(Command::Player(PlayerCommand::Ban(whom, until, String::new())))
             }
-            5 => {
-                let changes = Changes {
-                    permissions: Some(1),
-                    disconnect_callback: Some(Some(1)),
-                    hold: Some(Hold::Timed(Duration::from_millis(9_000))),
-                    ..Changes::default()
-                };
-                Command::Configure(session, changes)
-            }
+            5 => to(SessionCommand::Configure(Changes {
+                permissions: Some(1),
+                disconnect_callback: Some(Some(1)),
+                hold: Some(Hold::Timed(Duration::from_millis(9_000))),
+                ..Changes::default()
+            })),
             6 if self.natives.len() < 3 => {
-                let changes = Changes { data: Some(data), ..Changes::default() };
-                Command::StartSession(SessionConfig { player: None, changes })
+                let data = Some(Bytes::from_static(b"told"));
+                let changes = Changes { data, ..Changes::default() };
+                Some(Command::StartSession(SessionConfig { player: None, changes }))
             }
             7 if self.node.bureau.is_some() && self.rng.per_mille(500) => {
                 return self.seat_native();
             }
-            7 | 8 => match native {
-                Some(native) => Command::Join(native, name, Bytes::new()),
-                None => return,
-            },
-            9 => match native {
-                Some(native) => {
-                    let wish = Wish { verb: Verb::Say, book: 0, number: 0, arg: 0 };
-                    Command::Say(native, std::sync::Arc::new(wish))
-                }
-                None => return,
-            },
-            10 => match native {
-                Some(native) => Command::Part(native),
-                None => return,
-            },
-            11 => Command::OpenZone(name),
-            12 if self.rng.per_mille(200) => Command::EndZone(ZoneId::of("whole", "z0")),
-            13 if self.rng.per_mille(500) => {
-                Command::Broadcast(Audience::Everybody, Bytes::from_static(&[9]))
+            7 | 8 => self.to_native(SessionCommand::Join(name, Bytes::new())),
+            9 => {
+                let wish = Wish { verb: Verb::Say, book: 0, number: 0, arg: 0 };
+                self.to_native(SessionCommand::Say(std::sync::Arc::new(wish)))
             }
-            13 => Command::Move(session, name, Bytes::new()),
-            _ => return,
+            10 => self.to_native(SessionCommand::Part),
+            11 => Some(Command::Zone(ZoneCommand::Open(name))),
+            12 if self.rng.per_mille(200) => {
+                Some(Command::Zone(ZoneCommand::End(ZoneId::of("whole", "z0"))))
+            }
+            13 if self.rng.per_mille(500) => Some(Command::Broadcast(Audience::Everybody, payload)),
+            13 => to(SessionCommand::Move(name, Bytes::new())),
+            _ => None,
         };
+        let Some(command) = command else { return };
         self.tell(|| format!("meddle {command:?}"));
         self.command(command);
+    }
+
+    /// A command for the local session that was started last.
+    fn to_native(&self, command: SessionCommand) -> Option<Command> {
+        self.natives.last().map(|native| Command::Session(SessionId(*native), command))
     }
 
     /// Somebody outside the zones wants something.
@@ -356,16 +355,19 @@ impl World {
         self.tickets += 1;
         let ticket = self.tickets;
         match &command {
-            Command::Ban(player, until) => {
+            Command::Player(PlayerCommand::Ban(Whom::Player(player), until, _)) => {
                 self.ban_asked(ticket, *player, until.0);
                 if self.rng.per_mille(400) {
                     let (incarnation, wait) = (self.node.incarnation, self.rng.below(2_000_000));
-                    let command = Box::new(Command::Unban(*player));
+                    let unban = PlayerCommand::Unban(Whom::Player(*player));
+                    let command = Box::new(Command::Player(unban));
                     self.plan(wait, Event::Command { incarnation, command });
                 }
             }
-            Command::Unban(player) => self.ban_asked(ticket, *player, 0),
-            Command::Configure(session, changes)
+            Command::Player(PlayerCommand::Unban(Whom::Player(player))) => {
+                self.ban_asked(ticket, *player, 0)
+            }
+            Command::Session(session, SessionCommand::Configure(changes))
                 if changes.disconnect_callback.flatten().is_some() =>
             {
                 self.callbacks.entry(session.0).or_default();

@@ -3,7 +3,9 @@
 
 use bytes::Bytes;
 use rejoin_core::exchange::ZoneName;
-use rejoin_core::hub::{Answer as HubAnswer, Command as HubCommand, HubInput};
+use rejoin_core::hub::{
+    Answer as HubAnswer, Command as HubCommand, HubInput, SessionCommand, ZoneCommand,
+};
 use rejoin_core::id::{GameId, SeatId, SessionId};
 use rejoin_core::seat::{GameNews, SeatAsk, SeatRefusal, SeatStep};
 use rejoin_core::session::Place;
@@ -172,7 +174,8 @@ impl World {
             (Asked::NativeSeat(session, game), Ok(Answer::Seats(seats))) => {
                 let Some(seat) = seats.first() else { return };
                 let (name, payload) = (zone_name(game), Bytes::new());
-                let take = HubCommand::TakeSeat(SessionId(session), name, seat.id, payload);
+                let take = SessionCommand::TakeSeat(name, seat.id, payload);
+                let take = HubCommand::Session(SessionId(session), take);
                 let wait = self.rng.below(300_000);
                 self.plan(wait, Event::Command { incarnation, command: Box::new(take) });
             }
@@ -213,11 +216,12 @@ impl World {
                     self.send_directory(DirectoryInput::HostSaid { host, lease, word });
                 }
                 LocalOutput::Open(game) => {
-                    let command = Box::new(HubCommand::OpenGame(zone_name(game)));
+                    let command =
+                        Box::new(HubCommand::Zone(ZoneCommand::OpenGame(zone_name(game))));
                     self.plan(1, Event::Errand { incarnation, game, command });
                 }
                 LocalOutput::End(game) => {
-                    let command = Box::new(HubCommand::EndZone(zone_id(game)));
+                    let command = Box::new(HubCommand::Zone(ZoneCommand::End(zone_id(game))));
                     self.plan(1, Event::Errand { incarnation, game, command });
                 }
                 LocalOutput::Look => {

@@ -3,7 +3,7 @@
 
 use bytes::Bytes;
 use rejoin_core::account::{Holder, Link, Name};
-use rejoin_core::hub::{AccountPolicy, AccountProof, AskId, HubInput, Whom};
+use rejoin_core::hub::{AccountPolicy, AccountProof, AskId, HubInput, SessionCommand, Whom};
 use rejoin_core::id::{AccountId, ConnectionId, PlayerId, SessionId};
 use rejoin_testkit::parts::rng::Rng;
 use rejoin_wire::v1::Welcome;
@@ -277,7 +277,8 @@ impl World {
         }
         let incarnation = self.node.incarnation;
         let word = Bytes::from_static(&[9]);
-        let command = Box::new(rejoin_core::hub::Command::Send(session, word));
+        let command =
+            Box::new(rejoin_core::hub::Command::Session(session, SessionCommand::Send(word)));
         let wait = self.rng.below(200_000);
         self.plan(wait, Event::Command { incarnation, command });
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use rejoin_core::exchange::ZoneName;
-use rejoin_core::hub::{Command, SessionConfig};
+use rejoin_core::hub::{Command, SessionCommand, SessionConfig};
 use rejoin_core::id::SessionId;
 
 use crate::speech::{Verb, Wish};
@@ -24,13 +24,13 @@ impl World {
             0..=2 if !self.games.is_empty() => return self.seat_native(),
             0..=3 => {
                 let name = ZoneName { kind: "cells".to_owned(), name: "z0".to_owned() };
-                Command::Join(native, name, Bytes::new())
+                Command::Session(native, SessionCommand::Join(name, Bytes::new()))
             }
             4 | 5 => {
                 let wish = Wish { verb: Verb::Say, book: 0, number: 0, arg: 0 };
-                Command::Say(native, Arc::new(wish))
+                Command::Session(native, SessionCommand::Say(Arc::new(wish)))
             }
-            _ => Command::Part(native),
+            _ => Command::Session(native, SessionCommand::Part),
         };
         self.tell(|| format!("native {native} {command:?}"));
         self.command(command);

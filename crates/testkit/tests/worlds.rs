@@ -8,7 +8,7 @@ use rejoin_core::agent::{Agent, Cue};
 use rejoin_core::call::CallFailed;
 use rejoin_core::event::{EndCause, Event};
 use rejoin_core::exchange::ZoneName;
-use rejoin_core::hub::{Answer, Audience, Command, HubConfig, SessionConfig};
+use rejoin_core::hub::{Answer, Audience, Command, HubConfig, SessionCommand, SessionConfig};
 use rejoin_core::id::SessionId;
 use rejoin_core::zone::{Context, RestoreRefused, Saved, Sender, Zone, ZoneConfig};
 use rejoin_testkit::{ClientEvent, Rung, Setup, World};
@@ -230,7 +230,7 @@ fn an_agent_plays_beside_clients_and_its_session_outlives_a_crash() {
     world.join(ann, "sum", "one");
     let npc = world.start_agent(SessionConfig::default(), Helper);
     world.step();
-    assert_eq!(world.command(Command::Send(npc, said(0))), Answer::Done);
+    assert_eq!(world.command(Command::Session(npc, SessionCommand::Send(said(0)))), Answer::Done);
     world.step();
     assert_eq!(told(&mut world, ann), ["7"]);
 
@@ -238,7 +238,7 @@ fn an_agent_plays_beside_clients_and_its_session_outlives_a_crash() {
     world.recover();
     world.attach_agent(npc, Helper);
     world.run_until("ann is back", |world| world.is_connected(ann));
-    world.command(Command::Send(npc, said(5)));
+    world.command(Command::Session(npc, SessionCommand::Send(said(5))));
     world.step();
     assert_eq!(told(&mut world, ann), ["12"]);
     let all = world.command(Command::Broadcast(Audience::Everybody, said(1)));
@@ -267,7 +267,7 @@ fn a_fault_fails_the_test_with_its_seed_and_step_unless_it_is_what_the_test_is_a
 
     let mut world = setup().allow_faults().start(9);
     let npc = world.start_agent(SessionConfig::default(), Helper);
-    world.command(Command::Send(npc, Bytes::from_static(b"panic")));
+    world.command(Command::Session(npc, SessionCommand::Send(Bytes::from_static(b"panic"))));
     world.step();
     let fault = |event: &Event| {
         matches!(event, Event::PlayerLeft { session, cause: EndCause::AgentFault, .. }

@@ -11,7 +11,8 @@ use bytes::Bytes;
 use rejoin_core::chance::Chance;
 use rejoin_core::connection::FromConnection;
 use rejoin_core::hub::{
-    Changes, Command, Hub, HubConfig, HubInput, HubOutput, Recovered, Spent, ZoneKind,
+    Changes, Command, Hub, HubConfig, HubInput, HubOutput, Recovered, SessionCommand, Spent,
+    ZoneKind,
 };
 use rejoin_core::id::{ConnectionId, OwnerEpoch, SessionId, ZoneId};
 use rejoin_core::scope::{Batch, Opened, ScopeId};
@@ -92,7 +93,10 @@ impl Filler {
         self.put(HubInput::FromConnection(connection, hello))?;
         let Some(session) = self.begun.take() else { bail!("nobody was let in") };
         let data = Some(noise(number));
-        let command = Command::Configure(session, Changes { data, ..Changes::default() });
+        let command = Command::Session(
+            session,
+            SessionCommand::Configure(Changes { data, ..Changes::default() }),
+        );
         self.put(HubInput::Command { ticket: number, command })?;
         if let Some(zone) = zone {
             let (kind, name) = (ECHO.to_owned(), zone.to_string());

@@ -7,7 +7,7 @@ use bytes::Bytes;
 
 use crate::event::EndCause;
 use crate::exchange::ZoneName;
-use crate::hub::Command;
+use crate::hub::{Command, SessionCommand};
 use crate::id::{SeatId, SessionId};
 use crate::time::Time;
 use crate::zone::Message;
@@ -50,31 +50,39 @@ impl<'a, Out: Message> Cue<'a, Out> {
 
     /// Says something in its zone, as a value: nothing is encoded.
     pub fn say(&mut self, message: Out) {
-        self.commands.push(Command::Say(self.session, crate::zone::native(message)));
+        self.commands.push(Command::Session(
+            self.session,
+            SessionCommand::Say(crate::zone::native(message)),
+        ));
     }
 
     /// Joins a zone, opening it if need be.
     pub fn join(&mut self, zone: ZoneName, payload: impl Into<Bytes>) {
-        self.commands.push(Command::Join(self.session, zone, payload.into()));
+        self.commands
+            .push(Command::Session(self.session, SessionCommand::Join(zone, payload.into())));
     }
 
     /// Joins the zone of a Game with a seat of its player.
     pub fn take_seat(&mut self, zone: ZoneName, seat: SeatId, payload: impl Into<Bytes>) {
-        self.commands.push(Command::TakeSeat(self.session, zone, seat, payload.into()));
+        self.commands.push(Command::Session(
+            self.session,
+            SessionCommand::TakeSeat(zone, seat, payload.into()),
+        ));
     }
 
     /// Goes from its zone to another, or from none into one.
     pub fn move_to(&mut self, zone: ZoneName, payload: impl Into<Bytes>) {
-        self.commands.push(Command::Move(self.session, zone, payload.into()));
+        self.commands
+            .push(Command::Session(self.session, SessionCommand::Move(zone, payload.into())));
     }
 
     /// Leaves its zone.
     pub fn part(&mut self) {
-        self.commands.push(Command::Part(self.session));
+        self.commands.push(Command::Session(self.session, SessionCommand::Part));
     }
 
     /// Ends its session, as a player does who leaves for good.
     pub fn leave(&mut self) {
-        self.commands.push(Command::EndSession(self.session, EndCause::Left));
+        self.commands.push(Command::Session(self.session, SessionCommand::End(EndCause::Left)));
     }
 }

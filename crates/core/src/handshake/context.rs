@@ -6,15 +6,17 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use rejoin_wire::SharedFrame;
-use rejoin_wire::v1::{Hello, Resume, ServerFrame, server_frame};
+use rejoin_wire::v1::{CloseCode, Hello, Resume, ServerFrame, server_frame};
 
 use super::LoginClaim;
 use crate::account::Accounts;
 use crate::chance::Chance;
+use crate::connection::Spent;
 use crate::event::{Event, Offence, Step};
 use crate::guard::{HubLoad, Rations};
-use crate::hub::{AfterAccount, Alarms, HubConfig, HubCounts, HubOutput, Mail};
-use crate::id::{ConnectionId, SessionId};
+use crate::hub::{Alarms, HubConfig, HubCounts, HubOutput, Mail};
+use crate::id::{ConnectionId, SessionEpoch, SessionId};
+use crate::orders::AfterAccount;
 use crate::player::Players;
 use crate::session::Moment;
 
@@ -53,6 +55,9 @@ pub(crate) enum FromHandshake {
     LetIn(Box<LoginClaim>),
     /// A player that shows this token was told to wait: its session is held for that much longer.
     HoldLonger { session: SessionId, token: Bytes, wait: Duration },
+    /// The connection is gone that spoke for this session with this epoch. What it has spent is known once its
+    /// transport has closed it.
+    Gone { session: SessionId, epoch: SessionEpoch, code: CloseCode, spent: Option<Spent> },
 }
 
 /// A hello that wants to go on with a session.
@@ -70,7 +75,7 @@ impl HandshakeContext<'_> {
     }
 
     pub(super) fn tell(&mut self, message: FromHandshake) {
-        self.mail.push_back(Mail::FromHandshake(self.id, message));
+        self.mail.push_back(Mail::Handshake(self.id, message));
     }
 
     pub(super) fn send(&mut self, frame: server_frame::Frame) {

@@ -84,6 +84,7 @@ impl HandshakeCore {
             self.count_violation(cx);
         }
         self.tell_severed(cx, code);
+        self.let_go(cx, code, None);
         self.set_phase(ConnectionPhase::Closing);
     }
 
@@ -103,6 +104,7 @@ impl HandshakeCore {
             hit(Mark::ShutDown);
             let wait = restart_wait_ms(cx);
             let text = "the server is going down; the session is kept";
+            self.let_go(cx, CloseCode::ShuttingDown, None);
             self.close(cx, CloseCode::ShuttingDown, text, wait);
         }
     }

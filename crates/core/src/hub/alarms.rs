@@ -132,27 +132,7 @@ impl Alarms {
     }
 }
 
-/// How far the wall clock may be set back without being believed.
-const WALL_STEP_MAX: Duration = Duration::from_secs(300);
-
 impl Hub {
-    /// Takes an instant of the driver's, and gives the service time by which the hub goes. After a stall
-    /// everything that waits gets all the time since something was last heard. A little of that the
-    /// process may have been there; who is held is given it.
-    ///
-    /// A stall is judged by the gap between two inputs, not by how late a deadline is looked at: a hub that
-    /// is handed one input after the other is overloaded, and its deadlines are what relieves it.
-    pub(crate) fn note_time(&mut self, real: Time) -> Time {
-        if let Some(late) = self.alarms.advance(real, self.config.stall) {
-            hit(Mark::Stalled);
-            // The wall clock went on.
-            let (_, WallTime(wall_ms)) = &mut self.wall;
-            let late_ms = u64::try_from(late.as_millis()).unwrap_or(u64::MAX);
-            *wall_ms = wall_ms.saturating_add(late_ms);
-        }
-        self.alarms.clock().now()
-    }
-
     pub(crate) fn wake(&mut self) {
         while let Some(alarm) = self.alarms.take() {
             match alarm {
@@ -199,27 +179,14 @@ impl Hub {
         }
     }
 
-    pub(crate) fn set_wall(&mut self, now: Time, wall: WallTime) {
-        let known = self.wall(now);
-        let behind = Duration::from_millis(known.0.saturating_sub(wall.0));
-        // A small step back is waited out: what has ended by this clock stays over.
-        let is_small = behind <= WALL_STEP_MAX;
-        self.wall = (now, if is_small { wall.max(known) } else { wall });
-        if !is_small {
-            // It was wrong before, or is now. Kept ahead of the real time, it would end every ban at once; set
-            // back, a ban lasts too long at worst.
-            self.push(HubOutput::Warn(Warning::ClockWentBack { by: behind }));
+    /// Takes a reading of the wall clock; now and then guests who were not seen for long are forgotten by it.
+    pub(crate) fn set_wall(&mut self, reading: WallTime) {
+        if let Some(by) = self.wall.set(self.alarms.clock().now(), reading) {
+            self.out.push_back(HubOutput::Warn(Warning::ClockWentBack { by }));
         }
         if !self.players_only && self.is_ready() {
-            let (wall, sessions) = (self.wall(now), &self.sessions);
+            let (wall, sessions) = (self.moment().wall, &self.sessions);
             self.players.sweep(wall, |player| sessions.of_player(player).next().is_some());
         }
-    }
-
-    /// The wall clock, as far as it is known.
-    pub(crate) fn wall(&self, now: Time) -> WallTime {
-        let (at, wall) = self.wall;
-        let since = u64::try_from(now.since(at).as_millis()).unwrap_or(u64::MAX);
-        WallTime(wall.0.saturating_add(since))
     }
 }

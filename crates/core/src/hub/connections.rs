@@ -1,11 +1,8 @@
 //! What connections say to the hub: that they are there or gone, what of their clients concerns a session and
 //! not its zone, and what they have spent. Numbered frames of sessions in zones do not come here.
 
-use rejoin_wire::v1::CloseCode;
-
 use super::Hub;
-use crate::connection::{FromConnection, Spent};
-use crate::exchange::Link;
+use crate::connection::FromConnection;
 use crate::guard::HubLoad;
 use crate::handshake::{HandshakeContext, HandshakeCore, Peer};
 use crate::id::{ConnectionId, Leg};
@@ -21,21 +18,6 @@ impl Hub {
         let nonce = self.chance.bytes();
         self.connections.insert(id, HandshakeCore::new(self.moment().now, peer, nonce));
         self.with_handshake(id, HandshakeCore::challenge);
-    }
-
-    pub(crate) fn closed(&mut self, id: ConnectionId, code: Option<CloseCode>, spent: Spent) {
-        self.with_handshake(id, |one, cx| one.closed(cx));
-        let Some(connection) = self.connections.remove(&id) else {
-            // The end of a link may be reported twice: it was closed from here, and its peer hung up.
-            return hit(Mark::StaleIgnored);
-        };
-        if let Some((session, epoch)) = connection.session() {
-            let link = Link { connection: id, epoch };
-            self.with_session(session, |session, cx| {
-                session.take_in_spent(spent);
-                session.dropped(cx, link, code.unwrap_or(CloseCode::Unspecified));
-            });
-        }
     }
 
     /// Calls the handshake of a connection, and delivers what that has to say to other machines. None: the
@@ -76,16 +58,8 @@ impl Hub {
     /// The process is about to end. Sessions are kept, and their holds stand still as while a process is down.
     pub(crate) fn shut_down(&mut self) {
         self.going_down = true;
-        let connections: Vec<ConnectionId> = self.connections.keys().copied().collect();
-        for id in connections {
-            let speaks_for = self.connections.get(&id).and_then(HandshakeCore::session);
+        for id in self.connections.keys().copied().collect::<Vec<_>>() {
             self.with_handshake(id, HandshakeCore::shut_down);
-            if let Some((session, epoch)) = speaks_for {
-                let link = Link { connection: id, epoch };
-                self.with_session(session, |session, cx| {
-                    session.dropped(cx, link, CloseCode::ShuttingDown);
-                });
-            }
         }
     }
 
@@ -130,7 +104,7 @@ impl Hub {
                 self.for_session(id, |session, cx| session.active(cx, id, ago));
             }
             FromConnection::Severed { code, is_violation } => {
-                self.severed(id, code, is_violation);
+                self.with_handshake(id, |one, cx| one.severed(cx, code, is_violation));
             }
         }
     }
@@ -145,16 +119,6 @@ impl Hub {
             Some((session, _)) => drop(self.with_session(session, call)),
             // It gave way to another one, and did not know it yet.
             None => hit(Mark::StaleIgnored),
-        }
-    }
-
-    /// A connection has closed itself; its client was told why.
-    fn severed(&mut self, id: ConnectionId, code: CloseCode, is_violation: bool) {
-        let speaks_for = self.connections.get(&id).and_then(HandshakeCore::session);
-        self.with_handshake(id, |one, cx| one.severed(cx, code, is_violation));
-        if let Some((session, epoch)) = speaks_for {
-            let link = Link { connection: id, epoch };
-            self.with_session(session, |session, cx| session.dropped(cx, link, code));
         }
     }
 }

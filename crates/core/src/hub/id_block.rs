@@ -7,7 +7,7 @@ use bytes::Bytes;
 use prost::Message;
 
 use crate::gate::{Gate, Gated};
-use crate::id::{OwnerEpoch, Revision, SessionId};
+use crate::id::{Revision, SessionId};
 use crate::scope::{Batch, Change, History, Opened, RESTORED, ScopeId};
 use crate::time::WallTime;
 
@@ -73,11 +73,6 @@ impl IdBlock {
     /// Whether ids can be given out.
     pub(crate) fn is_ready(&self) -> bool {
         self.next < self.bound
-    }
-
-    /// The owner of the hub's scope: the number of this process.
-    pub(crate) fn owner(&self) -> OwnerEpoch {
-        self.gate.standing().0
     }
 
     /// Takes the next session id; none while no more are reserved. `ids`, `wall` and `guest_key` are for the row,

@@ -7,7 +7,7 @@ use super::Hub;
 use super::config::Duplicates;
 use crate::connection::Spent;
 use crate::event::EndCause;
-use crate::handshake::{FromHandshake, LoginClaim, LookUp};
+use crate::handshake::{LoginClaim, LookUp};
 use crate::id::{ConnectionId, PlayerId, SessionId};
 use crate::mark::{Mark, hit};
 use crate::session::{Attaching, Identity, Newcomer, ResumeAsk, Resumed, SessionCore};
@@ -23,20 +23,6 @@ enum Found {
 }
 
 impl Hub {
-    pub(super) fn on_handshake_message(&mut self, id: ConnectionId, message: FromHandshake) {
-        match message {
-            FromHandshake::LookUp(look_up) => self.look_up(id, *look_up),
-            FromHandshake::LetIn(claim) => match &claim.hello.purpose {
-                Some(hello::Purpose::Resume(resume)) => self.let_in_again(id, &claim, resume),
-                Some(hello::Purpose::Login(login)) => self.let_in(id, &claim, login.fresh),
-                None => crate::never!("{id:?} was let in by a hello without a purpose"),
-            },
-            FromHandshake::HoldLonger { session, token, wait } => {
-                self.with_session(session, |session, cx| session.hold_longer(cx, &token, wait));
-            }
-        }
-    }
-
     /// Asks the session of a resume what it says; it may want others to decide first.
     fn ask_session(&mut self, ask: &ResumeAsk<'_>) -> Resumed {
         let session = SessionId(ask.resume.session);
@@ -46,7 +32,7 @@ impl Hub {
 
     /// A hello wants to go on with a session. The token is looked up first: one that opens nothing spends no pace
     /// that others share, and is answered and counted against its address.
-    fn look_up(&mut self, id: ConnectionId, look_up: LookUp) {
+    pub(super) fn look_up(&mut self, id: ConnectionId, look_up: LookUp) {
         let resume = &look_up.resume;
         let key = resume.key.as_ref().map(|proof| PlayerId::of_key(&proof.public_key));
         let mut ask = ResumeAsk { resume, key, is_paced: false, newcomer: None };
@@ -62,8 +48,16 @@ impl Hub {
         self.with_handshake(id, |one, cx| one.looked_up(cx, look_up, &resumed));
     }
 
-    /// Lets a connection in that resumes a session.
-    fn let_in_again(&mut self, id: ConnectionId, claim: &LoginClaim, resume: &Resume) {
+    /// Lets a connection in, whose claim is good: into the session that it resumes, or that its login finds or begins.
+    pub(super) fn let_in(&mut self, id: ConnectionId, claim: &LoginClaim) {
+        match &claim.hello.purpose {
+            Some(hello::Purpose::Resume(resume)) => self.resume(id, claim, resume),
+            Some(hello::Purpose::Login(login)) => self.log_in(id, claim, login.fresh),
+            None => crate::never!("{id:?} was let in by a hello without a purpose"),
+        }
+    }
+
+    fn resume(&mut self, id: ConnectionId, claim: &LoginClaim, resume: &Resume) {
         let newcomer = self.with_handshake(id, |one, cx| one.newcomer(cx, claim));
         let key = resume.key.as_ref().map(|proof| PlayerId::of_key(&proof.public_key));
         let ask = ResumeAsk { resume, key, is_paced: true, newcomer };
@@ -88,8 +82,7 @@ impl Hub {
         });
     }
 
-    /// Lets a connection in that logs in.
-    fn let_in(&mut self, id: ConnectionId, claim: &LoginClaim, fresh: bool) {
+    fn log_in(&mut self, id: ConnectionId, claim: &LoginClaim, fresh: bool) {
         let newcomer = self.with_handshake(id, |one, cx| one.newcomer(cx, claim));
         let Some(newcomer) = newcomer else {
             return crate::never!("{id:?} was let in and is not there");

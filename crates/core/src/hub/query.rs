@@ -1,11 +1,13 @@
 //! What can be read of the hub from outside: questions and answers are values, so that they can be carried like
 //! any other message.
 
-use super::{Hub, HubCounts, PlayerView, SessionView, Whom};
+use super::{ConnectionState, Hub, HubCounts, PlayerView, SessionView, Stage, Whom};
+use crate::account::{Account, Name};
 use crate::exchange::ZoneName;
-use crate::id::{GameId, PlayerId, SessionId, ZoneId};
+use crate::id::{AccountId, ConnectionId, GameId, PlayerId, SessionId, ZoneId};
+use crate::orders::People;
 use crate::seat::Seating;
-use crate::session::SessionCore;
+use crate::session::{Place, SessionCore};
 use crate::time::WallTime;
 use crate::timeline::Timeline;
 
@@ -137,5 +139,117 @@ impl Hub {
         let sessions = view.sessions.iter().filter_map(|id| self.session(*id));
         let sessions = sessions.map(SessionReport::of).collect();
         Some((view, sessions))
+    }
+}
+
+/// Reading between two inputs.
+impl Hub {
+    /// Players who are refused because what was kept of them is damaged. A ban, or the end of one, decides afresh.
+    pub fn quarantined(&self) -> impl Iterator<Item = PlayerId> {
+        self.players.damaged()
+    }
+
+    /// Accounts that cannot be read, and why. Nobody is let in by their names.
+    #[must_use]
+    pub fn damaged_accounts(&self) -> &[(AccountId, String)] {
+        self.accounts.damaged()
+    }
+
+    /// The account of this name, for whoever looks at a password.
+    #[must_use]
+    pub fn account_named(&self, name: &Name) -> Option<(AccountId, &Account)> {
+        self.accounts.of_name(name)
+    }
+
+    /// Figures for metrics.
+    #[must_use]
+    pub fn counts(&self) -> HubCounts {
+        self.counts
+    }
+
+    /// Live sessions: held ones are not counted.
+    #[must_use]
+    pub fn active_count(&self) -> usize {
+        self.sessions.values().filter(|session| session.connection().is_some()).count()
+    }
+
+    /// All sessions.
+    pub fn sessions(&self) -> impl Iterator<Item = (SessionId, &SessionCore)> {
+        self.sessions.iter().map(|(id, session)| (*id, &**session))
+    }
+
+    /// Sessions with ids above this one, in the order of their ids.
+    pub fn sessions_after(&self, id: SessionId) -> impl Iterator<Item = (SessionId, &SessionCore)> {
+        let above = (std::ops::Bound::Excluded(id), std::ops::Bound::Unbounded);
+        self.sessions.range(above).map(|(id, session)| (*id, &**session))
+    }
+
+    /// One session.
+    #[must_use]
+    pub fn session(&self, id: SessionId) -> Option<&SessionCore> {
+        self.sessions.get(&id).map(Box::as_ref)
+    }
+
+    /// One session as the outside may see it.
+    #[must_use]
+    pub fn view(&self, id: SessionId) -> Option<SessionView> {
+        self.session(id).map(SessionCore::view)
+    }
+
+    /// The state of a connection.
+    #[must_use]
+    pub fn connection_state(&self, connection: ConnectionId) -> ConnectionState {
+        let Some(known) = self.connections.get(&connection) else {
+            return ConnectionState::Disconnected;
+        };
+        match known.stage() {
+            Stage::AwaitingHello | Stage::Deciding => ConnectionState::Connecting,
+            Stage::Closing => ConnectionState::Disconnecting,
+            Stage::Live => {
+                let session = known.session().and_then(|(session, _)| self.session(session));
+                match session.filter(|session| session.is_live_on(connection)) {
+                    None => ConnectionState::Connecting,
+                    Some(session) if matches!(session.place(), Place::In(_)) => {
+                        ConnectionState::InGame
+                    }
+                    Some(_) => ConnectionState::Connected,
+                }
+            }
+        }
+    }
+
+    /// Whether a player is banned now.
+    #[must_use]
+    pub fn is_banned(&self, player: PlayerId) -> bool {
+        self.players.is_banned(self.moment().wall, player)
+    }
+
+    fn people(&self) -> People<'_> {
+        People { accounts: &self.accounts, players: &self.players, sessions: &self.sessions }
+    }
+
+    /// One player as operators may see it.
+    #[must_use]
+    pub fn player(&self, whom: &Whom) -> Option<PlayerView> {
+        self.people().view(whom)
+    }
+
+    /// Players of whom something is kept, in the order of their ids: those with an account and those
+    /// who are banned; guests are not listed otherwise.
+    #[must_use]
+    pub fn players_after(&self, player: Option<PlayerId>, most: usize) -> Vec<PlayerView> {
+        self.people().after(player, most)
+    }
+
+    /// The zones that run Games: those that are open, and those that are kept and about to be.
+    pub fn games(&self) -> impl Iterator<Item = (GameId, &ZoneName)> {
+        self.zones.games()
+    }
+
+    /// Whether a match runs in a zone; none while the zone has not said.
+    #[must_use]
+    pub fn match_running(&self, zone: ZoneId) -> Option<bool> {
+        let open = self.zones.view(zone).filter(|zone| zone.owner.is_some());
+        open.map(|zone| zone.match_running)
     }
 }

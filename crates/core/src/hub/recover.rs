@@ -6,14 +6,16 @@ use prost::Message;
 
 use super::id_block::{HUB_ROW, HubRow, IdBlock};
 use super::sessions::Commits;
-use super::{Alarms, Hub, HubConfig, HubCounts, Rations};
+use super::{Alarms, Hub, HubConfig, HubCounts, Rations, Tellings};
 use crate::account::Accounts;
 use crate::chance::Chance;
+use crate::clock::WallClock;
 use crate::id::{AccountId, OwnerEpoch, PlayerId, SessionId};
+use crate::orders::Orders;
 use crate::player::{GuestLimits, Players};
 use crate::scope::Opened;
 use crate::seat::Seating;
-use crate::session::{Place, SessionContext, SessionCore};
+use crate::session::{Place, SessionCore};
 use crate::time::{Time, WallTime};
 use crate::zone::KeptZone;
 use crate::zone_registry::{RegistryConfig, ZoneRegistry};
@@ -83,27 +85,26 @@ impl Hub {
             commits: Commits::default(),
             ids: IdBlock::new(&recovered.hub, row.id_bound),
             out: Default::default(),
-            wall: (now, WallTime(row.wall_ms)),
+            wall: WallClock::new(now, WallTime(row.wall_ms)),
             recovering: true,
             going_down: false,
             counts: HubCounts::default(),
             rations,
             accounts,
-            endings: Default::default(),
-            tellings: Default::default(),
+            orders: Orders::default(),
+            tellings: Tellings::new(recovered.hub.owner),
             players_only: recovered.players_only,
             went_back: false,
         };
-        let now = hub.note_time(now);
-        hub.set_wall(now, wall);
+        hub.note_time(now);
+        hub.set_wall(wall);
         let damaged = hub.sessions.load(recovered.sessions, hub.config.outbox);
         hub.players.load(recovered.players, recovered.damaged_players);
         hub.ids.reserve(hub.config.id_block, hub.moment().wall, hub.players.guest_key());
         let kept = recovered.zones.into_iter().chain(hub.zones_to_join()).collect();
-        hub.with_zones(|zones| zones.reopen_kept(kept));
-        hub.for_all_sessions(SessionCore::drive_again);
-        hub.bar_again();
-        hub.finish_recovery();
+        hub.zones.carry(&mut hub.out, |zones| zones.reopen_kept(kept));
+        hub.with_sessions(hub.sessions.ids(), SessionCore::drive_again);
+        hub.with_orders(|_, cx| Orders::bar_again(cx));
         hub.settle();
         (hub, damaged)
     }
@@ -118,20 +119,5 @@ impl Hub {
             Place::Joining(_) | Place::In(_) | Place::Nowhere => None,
         });
         joining.collect()
-    }
-
-    /// Once every zone of before is open and players are let in, holds begin to run.
-    pub(crate) fn finish_recovery(&mut self) {
-        if self.recovering && self.zones.is_settled() && self.ids.is_ready() {
-            self.recovering = false;
-            self.for_all_sessions(SessionCore::hold_from_start);
-        }
-    }
-
-    fn for_all_sessions(&mut self, call: impl Fn(&mut SessionCore, &mut SessionContext<'_>)) {
-        let sessions: Vec<SessionId> = self.sessions.keys().copied().collect();
-        for id in sessions {
-            self.with_session(id, &call);
-        }
     }
 }

@@ -61,6 +61,11 @@ impl Sessions {
         }
     }
 
+    /// The ids of all that can be called.
+    pub(crate) fn ids(&self) -> Vec<SessionId> {
+        self.by_id.keys().copied().collect()
+    }
+
     /// Adds the sessions of these scopes; gives those that cannot be read, and why. Takes the rows: with many
     /// sessions, room that is given back is room that is used again.
     pub(crate) fn load(

@@ -73,7 +73,7 @@ impl SessionCore {
     }
 
     /// A zone has given a connection its place.
-    pub(crate) fn attached_by_zone(
+    pub(super) fn attached_by_zone(
         &mut self,
         cx: &mut SessionContext<'_>,
         epoch: SessionEpoch,

@@ -14,12 +14,11 @@ use crate::mark::{Mark, hit};
 use crate::time::millis_u32;
 
 impl SessionCore {
-    /// Asks the client; `number` is that of the message. The answer comes with the ticket.
+    /// Asks the client. The answer comes with the ticket.
     pub(crate) fn open_call(
         &mut self,
         cx: &mut SessionContext<'_>,
         ticket: u64,
-        number: u64,
         payload: Bytes,
         deadline: Duration,
     ) {
@@ -38,7 +37,7 @@ impl SessionCore {
         let call = CallId(call.0 | CallId::HUB).0;
         let body = Call { call, payload, deadline_ms: millis_u32(deadline) };
         // It takes messages: that was asked above.
-        let _ = self.say_anywhere(cx, number, down::Body::Call(body), None);
+        let _ = self.say_anywhere(cx, down::Body::Call(body), None);
     }
 
     /// The deadline of a call has come.
@@ -71,20 +70,18 @@ impl SessionCore {
         Ok(())
     }
 
-    /// The client answered in its zone, with the frame `to`. If nothing was asked it hears so, in the message
-    /// `number`.
-    pub(crate) fn answered_in_zone(
+    /// The client answered in its zone, with the frame `to`. If nothing was asked it hears so.
+    pub(super) fn answered_in_zone(
         &mut self,
         cx: &mut SessionContext<'_>,
         call: CallId,
         to: u64,
         payload: Bytes,
-        number: u64,
     ) {
         if let Err(code) = self.answered(cx, call, payload) {
             let refused = Refused { to, code: code.into(), ..Refused::default() };
             // Where it does not arrive, its call is over as well.
-            let _ = self.say_anywhere(cx, number, down::Body::Refused(refused), None);
+            let _ = self.say_anywhere(cx, down::Body::Refused(refused), None);
         }
     }
 
@@ -113,7 +110,7 @@ impl SessionCore {
     }
 
     /// Its zone waits for an answer of its client, or does not any more.
-    pub(crate) fn set_awaiting(&mut self, is_open: bool) {
+    pub(super) fn set_awaiting(&mut self, is_open: bool) {
         let own = self.calls.as_ref().is_some_and(|calls| !calls.is_empty());
         self.zone_awaits = is_open;
         self.flags.set(Flags::AWAITING_RESPONSE, is_open || own);

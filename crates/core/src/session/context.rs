@@ -13,8 +13,9 @@ use crate::connection::ToConnection;
 use crate::event::{EndCause, Event};
 use crate::exchange::{ToZone, ZoneName};
 use crate::guard::Rations;
-use crate::hub::{Alarms, Answer, HubConfig, HubCounts, HubOutput, Mail};
-use crate::id::{AccountId, ConnectionId, PlayerId, SeatId, SessionEpoch, SessionId, ZoneId};
+use crate::hub::{Alarms, Answer, HubConfig, HubCounts, HubOutput, Mail, Tellings};
+use crate::id::{ConnectionId, PlayerId, SeatId, SessionEpoch, SessionId, ZoneId};
+use crate::orders::EndOf;
 use crate::time::{Time, WallTime};
 use crate::zone_registry::{Creator, ZoneRegistry, ZoneView};
 
@@ -43,6 +44,7 @@ pub(crate) struct SessionContext<'a> {
     pub chance: &'a mut Chance,
     pub counts: &'a mut HubCounts,
     pub alarms: &'a mut Alarms,
+    pub tellings: &'a mut Tellings,
     /// Sessions with a batch at the store.
     pub in_flight: &'a mut BTreeSet<SessionId>,
     /// What is carried out whatever becomes of the session's commits.
@@ -76,10 +78,8 @@ pub(crate) enum FromSession {
     ZoneUsed(ZoneId),
     /// The message of this command is in the session's stream, or never will be.
     Heard { ticket: u64, is_told: bool },
-    /// A session of an account that is being deleted cannot be returned to any more.
-    AccountSessionEnded(AccountId),
-    /// One of the ends that the order of this ticket waits for is committed.
-    EndKept { ticket: u64 },
+    /// Its end is committed, for which this waits.
+    EndKept(EndOf),
     /// That the session of this player, opened with this key, ends is committed.
     EndCommitted { player: PlayerId, credential: PlayerId },
 }
@@ -121,7 +121,7 @@ impl SessionContext<'_> {
 
     /// Tells another machine of the hub.
     pub(crate) fn tell(&mut self, session: SessionId, message: FromSession) {
-        self.mail.push_back(Mail::FromSession(session, message));
+        self.mail.push_back(Mail::Session(session, message));
     }
 
     pub(crate) fn tell_connection(&mut self, connection: ConnectionId, message: ToConnection) {

@@ -5,8 +5,8 @@ use super::{AfterCommit, FromSession, Place, SessionContext, SessionCore};
 use crate::event::{EndCause, Event};
 use crate::exchange::ToZone;
 use crate::hub::HubOutput;
-use crate::id::AccountId;
 use crate::mark::{Mark, hit};
+use crate::orders::EndOf;
 use crate::timeline::What;
 use crate::zone::Delivery;
 
@@ -85,14 +85,9 @@ impl SessionCore {
         None
     }
 
-    /// An order that ended this session, among others, is answered once that is committed.
-    pub(crate) fn count_end_for(&mut self, ticket: u64) {
-        self.after(AfterCommit::Tell(FromSession::EndKept { ticket }));
-    }
-
-    /// The same for an account that is being deleted.
-    pub(crate) fn count_end_for_account(&mut self, account: AccountId) {
-        self.after(AfterCommit::Tell(FromSession::AccountSessionEnded(account)));
+    /// Something waits until the end of this session is committed.
+    pub(crate) fn count_end(&mut self, awaits: EndOf) {
+        self.after(AfterCommit::Tell(FromSession::EndKept(awaits)));
     }
 
     /// Answers a command once everything so far is committed.

@@ -163,7 +163,7 @@ impl SessionCore {
     }
 
     /// Its zone wants a member's connection closed.
-    pub(crate) fn sever_for_zone(
+    pub(super) fn sever_for_zone(
         &mut self,
         cx: &mut SessionContext<'_>,
         epoch: SessionEpoch,

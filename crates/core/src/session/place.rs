@@ -162,7 +162,7 @@ impl SessionCore {
     }
 
     /// The zone has let it in.
-    pub(crate) fn admitted(&mut self, cx: &mut SessionContext<'_>, stay: u32) {
+    pub(super) fn admitted(&mut self, cx: &mut SessionContext<'_>, stay: u32) {
         if self.leg.stay != stay {
             return hit(Mark::StaleIgnored);
         }
@@ -232,10 +232,11 @@ impl SessionCore {
     }
 
     /// The zone does not let it in, or there is no such zone any more.
-    pub(crate) fn join_refused(
+    pub(super) fn join_refused(
         &mut self,
         cx: &mut SessionContext<'_>,
-        (zone, stay): (ZoneId, u32),
+        zone: ZoneId,
+        stay: u32,
         code: RefusalCode,
         text: String,
     ) {
@@ -265,7 +266,7 @@ impl SessionCore {
     }
 
     /// A member has left its zone: the session takes over what it is owed, then the zone forgets.
-    pub(crate) fn departed(
+    pub(super) fn departed(
         &mut self,
         cx: &mut SessionContext<'_>,
         zone: ZoneId,
@@ -343,7 +344,7 @@ impl SessionCore {
     }
 
     /// The zone knows nothing of it.
-    pub(crate) fn missing(&mut self, cx: &mut SessionContext<'_>, zone: ZoneId, stay: u32) {
+    pub(super) fn missing(&mut self, cx: &mut SessionContext<'_>, zone: ZoneId, stay: u32) {
         if self.leg.stay != stay {
             return hit(Mark::StaleIgnored);
         }
@@ -382,7 +383,7 @@ impl SessionCore {
         match self.place {
             Place::Joining(_) => {
                 let code = RefusalCode::UnknownZone;
-                self.join_refused(cx, (zone, stay), code, text.to_owned());
+                self.join_refused(cx, zone, stay, code, text.to_owned());
             }
             Place::In(_) => self.missing(cx, zone, stay),
             Place::Nowhere => crate::never!("{:?} is in no zone, not in {zone:?}", self.id),
@@ -409,7 +410,7 @@ impl SessionCore {
         {
             if joining.to == number {
                 let stay = self.leg.stay;
-                self.join_refused(cx, (zone, stay), RefusalCode::ZoneFault, String::new());
+                self.join_refused(cx, zone, stay, RefusalCode::ZoneFault, String::new());
                 return false;
             }
             joining.poisoned = Some(number).filter(|number| *number > 0);
@@ -430,7 +431,7 @@ impl SessionCore {
             }
             (Place::Joining(joining), _) if !cx.zones.contains(joining.zone) => {
                 let zone = joining.zone;
-                self.join_refused(cx, (zone, stay), RefusalCode::GameOver, String::new());
+                self.join_refused(cx, zone, stay, RefusalCode::GameOver, String::new());
             }
             (Place::Joining(joining), None) => {
                 hit(Mark::JoinRedriven);

@@ -196,7 +196,7 @@ impl SessionCore {
             // There is no claim that could be given back.
             self.seats.retain(|seating| seating.stay != stay);
         }
-        self.join_refused(cx, (zone, stay), code, String::new());
+        self.join_refused(cx, zone, stay, code, String::new());
     }
 
     /// Another player has the seat by now, or its Game is over: the member must go.

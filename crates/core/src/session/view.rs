@@ -246,7 +246,7 @@ impl SessionCore {
     }
 
     /// The object that its player controls is another one.
-    pub(crate) fn set_avatar(&mut self, avatar: Option<ObjectId>) {
+    pub(super) fn set_avatar(&mut self, avatar: Option<ObjectId>) {
         self.avatar = avatar;
     }
 

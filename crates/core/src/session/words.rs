@@ -41,13 +41,13 @@ impl SessionCore {
     pub(crate) fn say_anywhere(
         &mut self,
         cx: &mut SessionContext<'_>,
-        number: u64,
         body: down::Body,
         ticket: Option<u64>,
     ) -> Result<(), Answer> {
-        let word = Word { number, body, ticket };
+        let word = Word { number: cx.tellings.next_number(), body, ticket };
         if let Some(zone) = self.take_word(cx, word.clone())? {
-            cx.tell_zone(zone, ToZone::Word { number, to: vec![self.id], body: word.body });
+            let Word { number, body, .. } = word;
+            cx.tell_zone(zone, ToZone::Word { number, to: vec![self.id], body });
         }
         Ok(())
     }

@@ -17,7 +17,7 @@ use crate::call::{CallFailed, Calls};
 use crate::connection::{Route, Routed, ToConnection};
 use crate::event::Event;
 use crate::exchange::{
-    Admit, Attach, Departed, InPlace, Link, ResumeFrom, ToHub, ToZone, ZoneName,
+    Admit, Attach, Departed, InPlace, Link, ResumeFrom, ToSession, ToZone, ZoneName,
 };
 use crate::id::{Leg, PlayerId, SessionEpoch, SessionId};
 use crate::mark::{Mark, hit};
@@ -65,7 +65,7 @@ impl<Z: Zone> ZoneCore<Z> {
         {
             // Said again after a crash: it is here, or has been and its departure is on its way.
             if member.is_active() {
-                self.out.push(ZoneOutput::ToHub(ToHub::Admitted { session, stay }));
+                self.out.tell(session, ToSession::Admitted { stay });
             }
             return;
         }
@@ -113,7 +113,7 @@ impl<Z: Zone> ZoneCore<Z> {
     }
 
     fn refuse_join(&mut self, session: SessionId, stay: u32, code: RefusalCode, text: String) {
-        self.out.push(ZoneOutput::ToHub(ToHub::JoinRefused { session, stay, code, text }));
+        self.out.tell(session, ToSession::JoinRefused { stay, code, text });
     }
 
     fn insert(&mut self, admit: &Admit) {
@@ -179,7 +179,7 @@ impl<Z: Zone> ZoneCore<Z> {
             }
             self.room.say_to(session, down::Body::Joined(joined), &mut self.out);
         }
-        self.out.push(ZoneOutput::ToHub(ToHub::Admitted { session, stay }));
+        self.out.tell(session, ToSession::Admitted { stay });
         let zone = self.room.name.clone();
         self.out.push(ZoneOutput::Event(Event::ZoneJoined { session, zone }));
     }
@@ -189,7 +189,7 @@ impl<Z: Zone> ZoneCore<Z> {
         let Attach { session, stay, link, from, backlog, welcome, .. } = attach;
         let owner = self.room.owner;
         let Some(member) = self.room.members.get_mut(session).filter(|m| m.stay() == stay) else {
-            self.out.push(ZoneOutput::ToHub(ToHub::Missing { session, stay }));
+            self.out.tell(session, ToSession::Missing { stay });
             return;
         };
         // A zone that runs again knows the epoch of a connection that it has to find again.
@@ -441,7 +441,7 @@ impl<Z: Zone> ZoneCore<Z> {
                     self.depart(now, session, cause, None, 0);
                 }
             }
-            _ => self.out.push(ZoneOutput::ToHub(ToHub::Missing { session, stay })),
+            _ => self.out.tell(session, ToSession::Missing { stay }),
         }
     }
 
@@ -503,7 +503,6 @@ impl<Z: Zone> ZoneCore<Z> {
             return never!("session {session} has departed and is not leaving");
         };
         let departed = Departed {
-            session,
             stay: member.stay(),
             tail: member.outbound.tail(),
             sent: match member.outbound.link() {
@@ -518,7 +517,7 @@ impl<Z: Zone> ZoneCore<Z> {
             data: member.data.clone(),
             heard: member.heard,
         };
-        self.out.push(ZoneOutput::ToHub(ToHub::Departed(Box::new(departed))));
+        self.out.tell(session, ToSession::Departed(Box::new(departed)));
     }
 
     fn forget(&mut self, session: SessionId, stay: u32) {
@@ -550,8 +549,7 @@ impl<Z: Zone> ZoneCore<Z> {
         reason: RungReason,
         replayed: u64,
     ) {
-        let attached = ToHub::Attached { session, epoch, reason, replayed };
-        self.out.push(ZoneOutput::ToHub(attached));
+        self.out.tell(session, ToSession::Attached { epoch, reason, replayed });
     }
 
     fn send_frame(&mut self, session: SessionId, link: Link, frame: server_frame::Frame) {

@@ -3,7 +3,9 @@
 //! when its input ends.
 
 use super::core::ZoneOutput;
+use crate::exchange::{ToHub, ToSession};
 use crate::gate::{Gate, Gated};
+use crate::id::SessionId;
 use crate::scope::Batch;
 
 /// The gate of a zone.
@@ -36,6 +38,11 @@ impl Release {
     #[inline]
     pub(crate) fn push(&mut self, output: ZoneOutput) {
         self.after(output.into());
+    }
+
+    /// A message of the present step for the session of a member.
+    pub(crate) fn tell(&mut self, session: SessionId, message: ToSession) {
+        self.push(ZoneOutput::ToHub(ToHub::Session(session, message)));
     }
 
     /// A frame of the present step that its reader acknowledges with this number.

@@ -18,7 +18,7 @@ use super::objects::OwnerChange;
 use super::ring::Recipients;
 use crate::call::CallFailed;
 use crate::event::Event;
-use crate::exchange::{Native, ToHub};
+use crate::exchange::{Native, ToHub, ToSession};
 use crate::id::{JobId, SessionId};
 use crate::mark::{Mark, hit};
 use crate::time::{Time, millis_u32};
@@ -77,7 +77,7 @@ impl<Z: Zone> ZoneCore<Z> {
                 Effect::Avatar { session, avatar } => {
                     if let Some(member) = self.room.active_mut(session) {
                         member.avatar = avatar;
-                        self.out.push(ZoneOutput::ToHub(ToHub::Avatar { session, avatar }));
+                        self.out.tell(session, ToSession::Avatar { avatar });
                     }
                 }
                 Effect::Data { session, data } => {
@@ -284,7 +284,7 @@ impl<Z: Zone> ZoneCore<Z> {
             self.room.say_to(session, down::Body::Call(call), &mut self.out);
         }
         if first {
-            self.out.push(ZoneOutput::ToHub(ToHub::Awaiting { session, open: true }));
+            self.out.tell(session, ToSession::Awaiting { open: true });
         }
     }
 

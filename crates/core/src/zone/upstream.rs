@@ -15,7 +15,7 @@ use super::member::Member;
 use super::message::{BadPayload, Message};
 use crate::call::CallFailed;
 use crate::connection::ToConnection;
-use crate::exchange::{Native, ToHub};
+use crate::exchange::{Native, ToSession};
 use crate::id::{CallId, Leg, SessionEpoch, SessionId};
 use crate::mark::{Mark, hit};
 use crate::never;
@@ -217,7 +217,7 @@ impl<Z: Zone> ZoneCore<Z> {
         number: u64,
     ) -> Option<RefusalCode> {
         if call.is_hub() {
-            self.out.push(ZoneOutput::ToHub(ToHub::Answered { session, call, number, payload }));
+            self.out.tell(session, ToSession::Answered { call, number, payload });
             return None;
         }
         let Some(open) = self.room.active_mut(session)?.calls.answer(call) else {
@@ -310,7 +310,7 @@ impl<Z: Zone> ZoneCore<Z> {
         if let Some(member) = self.room.members.get_mut(session) {
             member.outbound.expect_nothing();
         }
-        self.out.push(ZoneOutput::ToHub(ToHub::Sever { session, epoch, code }));
+        self.out.tell(session, ToSession::Sever { epoch, code });
     }
 
     fn refuse(&mut self, session: SessionId, to: u64, refusal: UpRefusal) {
@@ -380,7 +380,7 @@ impl<Z: Zone> ZoneCore<Z> {
 
     pub(crate) fn tell_awaiting(&mut self, session: SessionId) {
         let open = self.room.members.get(&session).is_some_and(|m| !m.calls.is_empty());
-        self.out.push(ZoneOutput::ToHub(ToHub::Awaiting { session, open }));
+        self.out.tell(session, ToSession::Awaiting { open });
     }
 }
 

@@ -3,7 +3,8 @@
 use rejoin_core::account::{Name, Refusal, Role};
 use rejoin_core::event::{EndCause, Event};
 use rejoin_core::hub::{
-    AccountPolicy, Admission, Answer, Command, Duplicates, PasswordHash, PlayerCommand, Whom,
+    AccountPolicy, Admission, Answer, Command, Duplicates, PasswordHash, PlayerCommand,
+    SessionCommand, Whom,
 };
 use rejoin_core::id::PlayerId;
 use rejoin_core::scope::ScopeId;
@@ -574,7 +575,7 @@ fn an_order_waits_for_the_end_of_sessions_that_were_ending_before_it() {
         prove(&mut desk, "ann", "password ann").expect("let in");
         let session = desk.id("ann");
         desk.store.hold(|scope| matches!(scope, ScopeId::Session(_)));
-        desk.order(Command::EndSession(session, EndCause::Kicked));
+        desk.order(Command::Session(session, SessionCommand::End(EndCause::Kicked)));
         let ticket = desk.order(Command::Player(second));
         assert_eq!(desk.answers.get(&ticket), None, "{told}: the end is not kept yet");
         desk.store.release();

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use rejoin_core::call::CallFailed;
 use rejoin_core::event::Event;
-use rejoin_core::hub::{Answer, Command};
+use rejoin_core::hub::{Answer, Command, SessionCommand};
 use rejoin_core::id::CallId;
 use rejoin_core::session::Flags;
 use rejoin_core::wire::Bytes;
@@ -133,7 +133,7 @@ fn a_call_from_outside_is_answered_in_and_out_of_zones() {
         }
         desk.take("ann");
         let ann = desk.id("ann");
-        let ticket = desk.order(Command::Call(ann, "how?".into(), SECOND));
+        let ticket = desk.order(Command::Session(ann, SessionCommand::Call("how?".into(), SECOND)));
         let call = CallId::HUB | 1;
         assert_eq!(desk.take("ann"), [format!("call {call}: how?")]);
         assert!(is_awaiting(&desk, "ann") && !desk.answers.contains_key(&ticket));
@@ -152,7 +152,7 @@ fn a_call_from_outside_that_is_never_answered_times_out() {
             desk.join("ann", "plaza");
         }
         let ann = desk.id("ann");
-        let ticket = desk.order(Command::Call(ann, "how?".into(), SECOND));
+        let ticket = desk.order(Command::Session(ann, SessionCommand::Call("how?".into(), SECOND)));
         desk.cut("ann");
         desk.wait(1_000);
         assert_eq!(desk.answers[&ticket], Answer::Called(Err(CallFailed::Timeout)));
@@ -169,10 +169,10 @@ fn the_end_of_a_session_ends_its_calls() {
     let mut desk = Desk::plain();
     desk.login("ann");
     let ann = desk.id("ann");
-    let ticket = desk.order(Command::Call(ann, "how?".into(), SECOND));
+    let ticket = desk.order(Command::Session(ann, SessionCommand::Call("how?".into(), SECOND)));
     desk.bye("ann");
     assert_eq!(desk.answers[&ticket], Answer::Called(Err(CallFailed::Gone)));
-    let ticket = desk.order(Command::Call(ann, "how?".into(), SECOND));
+    let ticket = desk.order(Command::Session(ann, SessionCommand::Call("how?".into(), SECOND)));
     assert_eq!(desk.answers[&ticket], Answer::Unknown);
 }
 
@@ -181,13 +181,13 @@ fn two_askers_of_one_peer_do_not_clear_each_others_flag() {
     let mut desk = Desk::with_plaza(&["ann"]);
     let ann = desk.id("ann");
     desk.say("ann", "call q");
-    desk.order(Command::Call(ann, "how?".into(), SECOND));
+    desk.order(Command::Session(ann, SessionCommand::Call("how?".into(), SECOND)));
     answer(&mut desk, "ann", 1, "yes");
     assert!(is_awaiting(&desk, "ann"), "the call from outside is open");
     answer(&mut desk, "ann", CallId::HUB | 1, "fine");
     assert!(!is_awaiting(&desk, "ann"));
     desk.say("ann", "call q");
-    desk.order(Command::Call(ann, "how?".into(), SECOND));
+    desk.order(Command::Session(ann, SessionCommand::Call("how?".into(), SECOND)));
     answer(&mut desk, "ann", CallId::HUB | 1, "fine");
     assert!(is_awaiting(&desk, "ann"), "the zone's call is open");
 }

@@ -39,7 +39,7 @@ use self::client::{Client, Line};
 use self::plaza::Plaza;
 use self::store::Store;
 
-pub use self::words::{config, join, zone};
+pub use self::words::{ban, config, join, unban, zone};
 
 /// What the game's admission rule does.
 #[derive(Clone, Copy, PartialEq, Eq)]

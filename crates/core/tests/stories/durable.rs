@@ -2,14 +2,14 @@
 //! cause. And recovery: whatever the moment of a crash, everybody has exactly one place afterwards.
 
 use rejoin_core::event::EndCause;
-use rejoin_core::hub::Command;
+use rejoin_core::hub::{Command, SessionCommand};
 use rejoin_core::id::ZoneId;
 use rejoin_core::scope::ScopeId;
 use rejoin_core::session::Place;
 use rejoin_core::time::WallTime;
 use rejoin_core::wire::v1::{CloseCode, NoticeCode, Ping, Rung, client_frame, server_frame};
 
-use crate::desk::{Desk, config, join};
+use crate::desk::{Desk, ban, config, join};
 
 /// Everything that the outside has seen since it was last asked.
 fn seen(desk: &mut Desk) -> Vec<String> {
@@ -46,7 +46,7 @@ fn acts() -> Vec<(&'static str, Act, &'static str)> {
             "kick",
             |desk| {
                 let ann = desk.id("ann");
-                desk.order(Command::EndSession(ann, EndCause::Kicked));
+                desk.order(Command::Session(ann, SessionCommand::End(EndCause::Kicked)));
             },
             "ann: farewell Kicked",
         ),
@@ -54,7 +54,7 @@ fn acts() -> Vec<(&'static str, Act, &'static str)> {
             "ban",
             |desk| {
                 let player = desk.client("ann").player();
-                desk.order(Command::Ban(player, WallTime(u64::MAX)));
+                desk.order(ban(player, WallTime(u64::MAX)));
             },
             "ann: farewell Banned",
         ),
@@ -62,7 +62,7 @@ fn acts() -> Vec<(&'static str, Act, &'static str)> {
             "send",
             |desk| {
                 let eve = desk.id("eve");
-                desk.order(Command::Send(eve, "psst".into()));
+                desk.order(Command::Session(eve, SessionCommand::Send("psst".into())));
             },
             "eve: psst",
         ),
@@ -295,14 +295,14 @@ fn a_crash_within_an_ending_leaves_no_member() {
     assert_sound_at_every_commit("bye", both_in, |desk| desk.bye("ann"));
     let kick: Act = |desk| {
         let ann = desk.id("ann");
-        desk.order(Command::EndSession(ann, EndCause::Kicked));
+        desk.order(Command::Session(ann, SessionCommand::End(EndCause::Kicked)));
     };
     assert_sound_at_every_commit("end", both_in, kick);
     let hasty: Act = |desk| {
         let ann = desk.id("ann");
         desk.queue("ann", join("plaza", "p", ""));
         desk.run();
-        desk.order(Command::EndSession(ann, EndCause::Kicked));
+        desk.order(Command::Session(ann, SessionCommand::End(EndCause::Kicked)));
     };
     assert_sound_at_every_commit("end right after a join", lobby, hasty);
 }
@@ -314,7 +314,7 @@ fn an_end_of_a_session_whose_admission_it_has_not_heard_of_leaves_no_member() {
     // The zone commits the admission; the news of it is lost with the hub's own commit.
     desk.store.hold(|scope| matches!(scope, ScopeId::Zone(_)));
     desk.join("ann", "plaza");
-    desk.order(Command::EndSession(ann, EndCause::Kicked));
+    desk.order(Command::Session(ann, SessionCommand::End(EndCause::Kicked)));
     desk.store.hold(|scope| matches!(scope, ScopeId::Session(_)));
     desk.run();
     desk.crash();
@@ -334,7 +334,7 @@ fn a_resume_waits_for_a_zone_that_is_being_opened_again() {
     // Another commit of the session is on its way at the moment the zone opens.
     desk.store.hold(|scope| matches!(scope, ScopeId::Session(_)));
     let bob = desk.id("bob");
-    desk.order(Command::Configure(bob, Default::default()));
+    desk.order(Command::Session(bob, SessionCommand::Configure(Default::default())));
     desk.hold_zones = false;
     desk.run();
     desk.store.release();
@@ -354,7 +354,7 @@ fn a_join_waits_for_a_zone_that_is_being_opened() {
     desk.join("ann", "plaza");
     desk.store.hold(|scope| matches!(scope, ScopeId::Session(_)));
     let ann = desk.id("ann");
-    desk.order(Command::Configure(ann, Default::default()));
+    desk.order(Command::Session(ann, SessionCommand::Configure(Default::default())));
     desk.hold_zones = false;
     desk.run();
     desk.store.release();

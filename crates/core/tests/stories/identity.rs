@@ -12,7 +12,7 @@ use rejoin_core::wire::v1::{
 use rejoin_core::wire::{Bytes, VERSION};
 
 use crate::desk::client::{Client, SERVER, anonymous, hello_for};
-use crate::desk::{Desk, Doorman, config};
+use crate::desk::{Desk, Doorman, ban, config, unban};
 
 #[test]
 fn a_first_login_is_new_and_its_session_positive() {
@@ -262,7 +262,7 @@ fn no_answer_of_the_admission_rule_is_a_refusal() {
 fn a_ban_ends_what_is_live_and_keeps_out() {
     let mut desk = Desk::with_plaza(&["ann", "bob"]);
     let (player, session) = (desk.client("ann").player(), desk.id("ann"));
-    assert_eq!(desk.command(Command::Ban(player, WallTime(u64::MAX))), Some(Answer::Done));
+    assert_eq!(desk.command(ban(player, WallTime(u64::MAX))), Some(Answer::Done));
     assert_eq!(desk.take("ann").last().map(String::as_str), Some("farewell Banned"));
     assert_eq!(desk.take("bob"), [format!("parted {session} SessionEnded")]);
     assert!(desk.hub.session(session).is_none());
@@ -271,7 +271,7 @@ fn a_ban_ends_what_is_live_and_keeps_out() {
     desk.crash();
     desk.restart();
     assert_eq!(desk.try_login("ann"), Err(CloseCode::Banned), "a ban outlives a crash");
-    assert_eq!(desk.command(Command::Unban(player)), Some(Answer::Done));
+    assert_eq!(desk.command(unban(player)), Some(Answer::Done));
     assert!(desk.try_login("ann").is_ok());
 }
 
@@ -300,7 +300,7 @@ fn a_ban_is_read_on_every_resume() {
     desk.cut("ann");
     // A ban counts once it is kept: until then a return is neither let in nor refused.
     desk.store.hold(|scope| matches!(scope, rejoin_core::scope::ScopeId::Player(_)));
-    desk.order(Command::Ban(player, WallTime(u64::MAX)));
+    desk.order(ban(player, WallTime(u64::MAX)));
     assert_eq!(desk.try_resume("ann"), Err(CloseCode::Unspecified), "nothing is said yet");
     let connection = desk.client("ann").connection();
     desk.store.release();
@@ -311,7 +311,7 @@ fn a_ban_is_read_on_every_resume() {
     let player = desk.client("bob").player();
     desk.cut("bob");
     desk.store.hold(|scope| matches!(scope, rejoin_core::scope::ScopeId::Player(_)));
-    desk.order(Command::Ban(player, WallTime(u64::MAX)));
+    desk.order(ban(player, WallTime(u64::MAX)));
     assert_eq!(desk.try_resume("bob"), Err(CloseCode::Unspecified), "nothing is said yet");
     desk.crash();
     desk.restart();
@@ -322,15 +322,15 @@ fn a_ban_is_read_on_every_resume() {
 #[test]
 fn who_may_be_banned_is_not_let_in_before_somebody_decides() {
     for (command, verdict) in [
-        (Command::Unban as fn(_) -> Command, None),
-        (|player| Command::Ban(player, WallTime(u64::MAX)), Some(CloseCode::Banned)),
+        (unban as fn(_) -> Command, None),
+        (|player| ban(player, WallTime(u64::MAX)), Some(CloseCode::Banned)),
     ] {
         let mut desk = Desk::plain();
         for name in ["ann", "bob"] {
             desk.login(name);
         }
         let player = desk.client("ann").player();
-        desk.command(Command::Ban(player, WallTime(u64::MAX)));
+        desk.command(ban(player, WallTime(u64::MAX)));
         desk.damaged_players.push(player);
         desk.crash();
         desk.restart();
@@ -353,12 +353,12 @@ fn a_damaged_player_does_not_resume_either() {
     desk.login("ann");
     let player = desk.client("ann").player();
     // Something is kept of her.
-    desk.command(Command::Unban(player));
+    desk.command(unban(player));
     desk.damaged_players.push(player);
     desk.crash();
     desk.restart();
     assert_eq!(desk.try_resume("ann"), Err(CloseCode::StoreFailed));
-    assert_eq!(desk.command(Command::Unban(player)), Some(Answer::Done));
+    assert_eq!(desk.command(unban(player)), Some(Answer::Done));
     assert_eq!(desk.resume("ann").rung(), Rung::Replayed);
 }
 
@@ -368,7 +368,7 @@ fn a_ban_that_is_over_lets_in_again() {
     desk.login("ann");
     let player = desk.client("ann").player();
     desk.input(HubInput::Wall(WallTime(5_000_000)));
-    desk.command(Command::Ban(player, WallTime(5_010_000)));
+    desk.command(ban(player, WallTime(5_010_000)));
     assert_eq!(desk.try_login("ann"), Err(CloseCode::Banned));
     desk.input(HubInput::Wall(WallTime(4_800_000)));
     assert_eq!(desk.try_login("ann"), Err(CloseCode::Banned), "a small step back is waited out");
@@ -383,7 +383,7 @@ fn a_ban_ends_while_the_process_stands_still() {
     desk.login("bob");
     let player = desk.client("ann").player();
     desk.input(HubInput::Wall(WallTime(5_000_000)));
-    desk.command(Command::Ban(player, WallTime(5_030_000)));
+    desk.command(ban(player, WallTime(5_030_000)));
     assert_eq!(desk.try_login("ann"), Err(CloseCode::Banned));
     desk.freeze(60_000);
     assert_eq!(desk.closed("bob"), None, "service time stood still");

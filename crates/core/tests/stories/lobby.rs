@@ -1,6 +1,6 @@
 //! A session in no zone: what its client's frames cost, and what happens when they are too many.
 
-use rejoin_core::hub::{Answer, Command, HubConfig};
+use rejoin_core::hub::{Answer, Command, HubConfig, SessionCommand};
 use rejoin_core::id::SessionId;
 use rejoin_core::scope::ScopeId;
 use rejoin_core::wire::v1::{CloseCode, Ping, Position, Rung, client_frame};
@@ -132,12 +132,17 @@ fn a_full_gate_takes_no_frames_and_no_commands_until_there_is_room() {
     desk.store.hold(is_session);
     let mut tickets = Vec::new();
     for number in 0..1_100 {
-        tickets.push(desk.order(Command::Send(ann, format!("m{number}").into())));
+        tickets.push(
+            desk.order(Command::Session(ann, SessionCommand::Send(format!("m{number}").into()))),
+        );
     }
     let refused = tickets.iter().filter(|ticket| desk.answers.contains_key(ticket)).count();
     assert!(refused > 0, "some were refused, the others wait");
     let deadline = std::time::Duration::from_secs(5);
-    assert_eq!(desk.command(Command::Call(ann, "how?".into(), deadline)), Some(Answer::Busy));
+    assert_eq!(
+        desk.command(Command::Session(ann, SessionCommand::Call("how?".into(), deadline))),
+        Some(Answer::Busy)
+    );
     for _ in 0..10 {
         desk.say("ann", "x");
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use rejoin_core::call::CallFailed;
 use rejoin_core::event::EndCause;
 use rejoin_core::exchange::Native;
-use rejoin_core::hub::{Answer, Audience, Command, SessionConfig};
+use rejoin_core::hub::{Answer, Audience, Command, SessionCommand, SessionConfig};
 use rejoin_core::id::{CallId, SessionId, ZoneId};
 use rejoin_core::wire::Bytes;
 use rejoin_core::wire::v1::RefusalCode;
@@ -22,7 +22,7 @@ fn start(desk: &mut Desk, kind: &str) -> SessionId {
     else {
         panic!("there is room")
     };
-    desk.command(Command::Join(npc, zone(kind), "".into()));
+    desk.command(Command::Session(npc, SessionCommand::Join(zone(kind), "".into())));
     told(desk);
     npc
 }
@@ -39,16 +39,16 @@ fn told(desk: &mut Desk) -> Vec<String> {
 fn a_native_session_answers_its_zone() {
     let mut desk = Desk::plain();
     let npc = start(&mut desk, "plaza");
-    desk.command(Command::Say(npc, text("call ready?")));
+    desk.command(Command::Session(npc, SessionCommand::Say(text("call ready?"))));
     assert_eq!(told(&mut desk), ["call 1 ready?"]);
-    let answer = |text| Command::Answer(npc, CallId(1), text);
+    let answer = |text| Command::Session(npc, SessionCommand::Answer(CallId(1), text));
     assert_eq!(desk.command(answer(text("yes"))), Some(Answer::Done));
     assert_eq!(told(&mut desk), ["answer ready? yes"]);
     // A second answer is counted and changes nothing; a wrong type is told to the game.
     desk.command(answer(text("yes")));
     assert_eq!(desk.counts("plaza").unknown_answers, 1);
-    desk.command(Command::Say(npc, text("call again?")));
-    desk.command(Command::Answer(npc, CallId(2), Arc::new(7_u32)));
+    desk.command(Command::Session(npc, SessionCommand::Say(text("call again?"))));
+    desk.command(Command::Session(npc, SessionCommand::Answer(CallId(2), Arc::new(7_u32))));
     assert_eq!(told(&mut desk), ["call 2 again?", "answer again? BadPayload"]);
 }
 
@@ -56,8 +56,8 @@ fn a_native_session_answers_its_zone() {
 fn an_answer_that_is_committed_is_not_asked_for_again() {
     let mut desk = Desk::plain();
     let npc = start(&mut desk, "plaza");
-    desk.command(Command::Say(npc, text("call ready?")));
-    desk.command(Command::Answer(npc, CallId(1), text("yes")));
+    desk.command(Command::Session(npc, SessionCommand::Say(text("call ready?"))));
+    desk.command(Command::Session(npc, SessionCommand::Answer(CallId(1), text("yes"))));
     desk.crash();
     desk.restart();
     told(&mut desk);
@@ -70,12 +70,12 @@ fn a_call_to_a_native_session_crosses_a_crash_and_its_asker_learns_how_it_ended(
     for answered in [false, true] {
         let mut desk = Desk::plain();
         let npc = start(&mut desk, "plaza");
-        desk.command(Command::Say(npc, text("call ready?")));
+        desk.command(Command::Session(npc, SessionCommand::Say(text("call ready?"))));
         desk.crash();
         desk.restart();
         told(&mut desk);
         if answered {
-            desk.command(Command::Answer(npc, CallId(1), text("yes")));
+            desk.command(Command::Session(npc, SessionCommand::Answer(CallId(1), text("yes"))));
             assert_eq!(told(&mut desk), ["answer ready? yes"]);
         }
         desk.wait(2_000);
@@ -89,16 +89,22 @@ fn a_native_session_is_sent_to_and_asked_from_outside() {
     let mut desk = Desk::plain();
     for kind in ["plaza", "memory"] {
         let npc = start(&mut desk, kind);
-        assert_eq!(desk.command(Command::Send(npc, "psst".into())), Some(Answer::Done));
-        let ticket = desk.order(Command::Call(npc, "how?".into(), SECOND));
+        assert_eq!(
+            desk.command(Command::Session(npc, SessionCommand::Send("psst".into()))),
+            Some(Answer::Done)
+        );
+        let ticket = desk.order(Command::Session(npc, SessionCommand::Call("how?".into(), SECOND)));
         assert_eq!(told(&mut desk), ["sent psst", "asked how?"]);
         let call = CallId(CallId::HUB | 1);
         let fine: Native = Arc::new(Bytes::from_static(b"fine"));
-        assert_eq!(desk.command(Command::Answer(npc, call, fine.clone())), Some(Answer::Done));
+        assert_eq!(
+            desk.command(Command::Session(npc, SessionCommand::Answer(call, fine.clone()))),
+            Some(Answer::Done)
+        );
         assert_eq!(desk.answers[&ticket], Answer::Called(Ok("fine".into())));
-        let late = desk.command(Command::Answer(npc, call, fine));
+        let late = desk.command(Command::Session(npc, SessionCommand::Answer(call, fine)));
         assert_eq!(late, Some(Answer::Refused(RefusalCode::UnknownCall)));
-        let silent = desk.order(Command::Call(npc, "and?".into(), SECOND));
+        let silent = desk.order(Command::Session(npc, SessionCommand::Call("and?".into(), SECOND)));
         desk.wait(1_000);
         assert_eq!(desk.answers[&silent], Answer::Called(Err(CallFailed::Timeout)));
         told(&mut desk);
@@ -109,9 +115,9 @@ fn a_native_session_is_sent_to_and_asked_from_outside() {
 fn a_native_session_learns_that_its_zone_was_rebuilt() {
     let mut desk = Desk::plain();
     let npc = start(&mut desk, "plaza");
-    desk.command(Command::Say(npc, text("panic")));
+    desk.command(Command::Session(npc, SessionCommand::Say(text("panic"))));
     assert_eq!(told(&mut desk), ["rebuilt"]);
-    desk.command(Command::Say(npc, text("say here")));
+    desk.command(Command::Session(npc, SessionCommand::Say(text("say here"))));
     assert_eq!(told(&mut desk), ["here"], "it is a member as before");
 }
 
@@ -120,13 +126,13 @@ fn a_native_session_learns_that_its_zone_forgot_it_or_closed() {
     let mut desk = Desk::plain();
     let npc = start(&mut desk, "memory");
     // Never saved: the next incarnation knows nothing of its member.
-    desk.command(Command::Say(npc, text("panic")));
+    desk.command(Command::Session(npc, SessionCommand::Say(text("panic"))));
     assert_eq!(told(&mut desk), ["lost"]);
-    let spoken = desk.command(Command::Say(npc, text("say hello?")));
+    let spoken = desk.command(Command::Session(npc, SessionCommand::Say(text("say hello?"))));
     assert_eq!(spoken, Some(Answer::Refused(RefusalCode::NotMember)));
-    desk.command(Command::Join(npc, zone("plaza"), "".into()));
+    desk.command(Command::Session(npc, SessionCommand::Join(zone("plaza"), "".into())));
     for _ in 0..4 {
-        desk.command(Command::Say(npc, text("panic")));
+        desk.command(Command::Session(npc, SessionCommand::Say(text("panic"))));
     }
     let heard = told(&mut desk);
     assert_eq!(heard.last().map(String::as_str), Some("parted ZoneFault"), "{heard:?}");
@@ -136,15 +142,15 @@ fn a_native_session_learns_that_its_zone_forgot_it_or_closed() {
 fn a_native_session_learns_that_it_was_refused() {
     let mut desk = Desk::plain();
     let npc = start(&mut desk, "plaza");
-    desk.command(Command::Part(npc));
+    desk.command(Command::Session(npc, SessionCommand::Part));
     told(&mut desk);
-    desk.command(Command::Join(npc, zone("plaza"), "deny".into()));
+    desk.command(Command::Session(npc, SessionCommand::Join(zone("plaza"), "deny".into())));
     assert_eq!(told(&mut desk), ["refused JoinDenied"]);
-    desk.command(Command::Join(npc, zone("plaza"), "panic".into()));
+    desk.command(Command::Session(npc, SessionCommand::Join(zone("plaza"), "panic".into())));
     assert_eq!(told(&mut desk), ["refused ZoneFault"]);
-    desk.command(Command::Join(npc, zone("plaza"), "".into()));
+    desk.command(Command::Session(npc, SessionCommand::Join(zone("plaza"), "".into())));
     told(&mut desk);
-    desk.command(Command::Say(npc, Arc::new(7_u32)));
+    desk.command(Command::Session(npc, SessionCommand::Say(Arc::new(7_u32))));
     assert_eq!(told(&mut desk), ["refused BadPayload"]);
 }
 
@@ -152,7 +158,7 @@ fn a_native_session_learns_that_it_was_refused() {
 fn the_end_of_a_native_session_is_told_to_it_last() {
     let mut desk = Desk::plain();
     let npc = start(&mut desk, "plaza");
-    desk.command(Command::EndSession(npc, EndCause::AgentFault));
+    desk.command(Command::Session(npc, SessionCommand::End(EndCause::AgentFault)));
     assert_eq!(told(&mut desk), ["parted SessionEnded", "ended agent_fault"]);
 }
 
@@ -162,7 +168,7 @@ fn sessions_are_moved_from_outside_into_a_zone_and_on_to_the_next() {
     desk.login("ann");
     desk.take("ann");
     let ann = desk.id("ann");
-    let to = |kind| Command::Move(ann, zone(kind), "".into());
+    let to = |kind| Command::Session(ann, SessionCommand::Move(zone(kind), "".into()));
     assert_eq!(desk.command(to("plaza")), Some(Answer::Zone(ZoneId::of("plaza", "p"))));
     assert_eq!(desk.take("ann"), ["in plaza/p".to_owned(), format!("joined {ann}")]);
     assert_eq!(desk.command(to("memory")), Some(Answer::Zone(ZoneId::of("memory", "p"))));
@@ -170,7 +176,7 @@ fn sessions_are_moved_from_outside_into_a_zone_and_on_to_the_next() {
     assert_eq!(heard.last(), Some(&format!("joined {ann}")), "{heard:?}");
     assert_eq!((desk.members("plaza"), desk.members("memory")), (0, 1));
     assert_eq!(desk.command(to("nowhere")), Some(Answer::Refused(RefusalCode::UnknownKind)));
-    assert_eq!(desk.command(Command::Part(ann)), Some(Answer::Done));
+    assert_eq!(desk.command(Command::Session(ann, SessionCommand::Part)), Some(Answer::Done));
     assert_eq!(desk.members("memory"), 0);
     desk.join("ann", "plaza");
     desk.assert_plays("ann");
@@ -227,8 +233,8 @@ fn a_broadcast_to_a_zone_reaches_its_members_only_and_waits_for_who_is_on_its_wa
     let refused = Some(Answer::Refused(RefusalCode::BadPayload));
     assert_eq!(desk.command(Command::Broadcast(plaza, huge.clone())), refused);
     let ann = desk.id("ann");
-    assert_eq!(desk.command(Command::Send(ann, huge.clone())), refused);
-    assert_eq!(desk.command(Command::Call(ann, huge, SECOND)), refused);
+    assert_eq!(desk.command(Command::Session(ann, SessionCommand::Send(huge.clone()))), refused);
+    assert_eq!(desk.command(Command::Session(ann, SessionCommand::Call(huge, SECOND))), refused);
 }
 
 fn contains(bytes: &Bytes, part: &[u8]) -> bool {

@@ -1,5 +1,6 @@
 //! What clients say: each number is consumed exactly once, applied or refused with a typed answer.
 
+use rejoin_core::hub::{Command, ZoneCommand};
 use rejoin_core::wire::Bytes;
 use rejoin_core::wire::v1::{
     CloseCode, Down, Join, Message, Rung, Welcome, down, hello, server_frame, up,
@@ -33,7 +34,7 @@ fn an_unknown_zone_is_refused_and_opens_nothing() {
 #[test]
 fn a_zone_that_clients_may_not_create_can_be_joined_once_it_is_open() {
     let mut desk = Desk::plain();
-    desk.command(rejoin_core::hub::Command::OpenZone(crate::desk::zone("private")));
+    desk.command(Command::Zone(ZoneCommand::Open(crate::desk::zone("private"))));
     desk.login("ann");
     desk.join("ann", "private");
     assert!(desk.is_in("ann", "private"));

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use rejoin_core::budget::Quota;
 use rejoin_core::guard::Origin;
-use rejoin_core::hub::Command;
+use rejoin_core::hub::{Command, SessionCommand, ZoneCommand};
 use rejoin_core::id::ZoneId;
 use rejoin_core::scope::ScopeId;
 
@@ -57,7 +57,10 @@ fn a_zone_whose_opener_is_gone_before_it_is_open_ends() {
     desk.login("ann");
     desk.hold_zones = true;
     desk.join_with("ann", "plaza", "z", "");
-    desk.command(Command::EndSession(desk.id("ann"), rejoin_core::event::EndCause::Kicked));
+    desk.command(Command::Session(
+        desk.id("ann"),
+        SessionCommand::End(rejoin_core::event::EndCause::Kicked),
+    ));
     assert!(desk.view("ann").is_none());
     desk.hold_zones = false;
     desk.run();
@@ -78,7 +81,7 @@ fn a_zone_whose_opener_makes_it_panic_ends() {
 fn a_zone_that_the_server_opened_stays_when_a_join_is_denied() {
     let mut desk = Desk::plain();
     desk.login("ann");
-    desk.command(Command::OpenZone(crate::desk::zone("plaza")));
+    desk.command(Command::Zone(ZoneCommand::Open(crate::desk::zone("plaza"))));
     desk.join_with("ann", "plaza", "p", "deny");
     assert!(desk.is_open("plaza"));
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rejoin_core::event::{EndCause, Event};
 use rejoin_core::exchange::Native;
-use rejoin_core::hub::{Answer, Command, HubCounts, SessionConfig};
+use rejoin_core::hub::{Answer, Command, HubCounts, SessionCommand, SessionConfig};
 use rejoin_core::id::{SessionId, ZoneId};
 use rejoin_core::wire::v1::{CloseCode, RefusalCode, Rung};
 
@@ -20,7 +20,7 @@ fn start_npc(desk: &mut Desk) -> SessionId {
 
 fn say(desk: &mut Desk, npc: SessionId, text: &str) {
     let text: Native = Arc::new(Text(text.to_owned()));
-    assert_eq!(desk.command(Command::Say(npc, text)), Some(Answer::Done));
+    assert_eq!(desk.command(Command::Session(npc, SessionCommand::Say(text))), Some(Answer::Done));
 }
 
 fn told(desk: &mut Desk) -> Vec<String> {
@@ -31,7 +31,8 @@ fn told(desk: &mut Desk) -> Vec<String> {
 fn a_native_session_joins_hears_values_and_says_values() {
     let mut desk = Desk::with_plaza(&["ann"]);
     let npc = start_npc(&mut desk);
-    let joined = desk.command(Command::Join(npc, zone("plaza"), "".into()));
+    let joined =
+        desk.command(Command::Session(npc, SessionCommand::Join(zone("plaza"), "".into())));
     assert_eq!(joined, Some(Answer::Zone(ZoneId::of("plaza", "p"))));
     assert_eq!(told(&mut desk), ["joined".to_owned(), format!("joined {npc}")]);
     desk.take("ann");
@@ -41,11 +42,14 @@ fn a_native_session_joins_hears_values_and_says_values() {
     desk.say("ann", &format!("whisper {npc} psst"));
     say(&mut desk, npc, "question");
     assert_eq!(told(&mut desk), ["psst", "heard question"]);
-    let twice = desk.command(Command::Join(npc, zone("plaza"), "".into()));
+    let twice = desk.command(Command::Session(npc, SessionCommand::Join(zone("plaza"), "".into())));
     assert_eq!(twice, Some(Answer::Refused(RefusalCode::AlreadyJoined)));
-    assert_eq!(desk.command(Command::Part(npc)), Some(Answer::Done));
+    assert_eq!(desk.command(Command::Session(npc, SessionCommand::Part)), Some(Answer::Done));
     assert_eq!(told(&mut desk), ["parted Asked"]);
-    assert_eq!(desk.command(Command::Part(npc)), Some(Answer::Refused(RefusalCode::NotMember)));
+    assert_eq!(
+        desk.command(Command::Session(npc, SessionCommand::Part)),
+        Some(Answer::Refused(RefusalCode::NotMember))
+    );
     desk.assert_plays("ann");
 }
 
@@ -53,7 +57,7 @@ fn a_native_session_joins_hears_values_and_says_values() {
 fn a_native_session_outlives_a_crash_and_is_never_held() {
     let mut desk = Desk::with_plaza(&["ann"]);
     let npc = start_npc(&mut desk);
-    desk.command(Command::Join(npc, zone("plaza"), "".into()));
+    desk.command(Command::Session(npc, SessionCommand::Join(zone("plaza"), "".into())));
     desk.crash();
     desk.restart();
     desk.natives.clear();
@@ -69,16 +73,22 @@ fn words_from_outside_reach_a_session_in_and_out_of_zones() {
     desk.login("ann");
     desk.take("ann");
     let ann = desk.id("ann");
-    assert_eq!(desk.command(Command::Send(ann, "one".into())), Some(Answer::Done));
+    assert_eq!(
+        desk.command(Command::Session(ann, SessionCommand::Send("one".into()))),
+        Some(Answer::Done)
+    );
     desk.join("ann", "plaza");
-    desk.command(Command::Send(ann, "two".into()));
+    desk.command(Command::Session(ann, SessionCommand::Send("two".into())));
     let heard = desk.take("ann");
     assert_eq!(heard, ["one", "in plaza/p", &format!("joined {ann}"), "two"]);
     desk.cut("ann");
-    desk.command(Command::Send(ann, "three".into()));
+    desk.command(Command::Session(ann, SessionCommand::Send("three".into())));
     desk.resume("ann");
     assert_eq!(desk.take("ann").last().map(String::as_str), Some("three"));
-    assert_eq!(desk.command(Command::Send(SessionId(999), "x".into())), Some(Answer::Unknown));
+    assert_eq!(
+        desk.command(Command::Session(SessionId(999), SessionCommand::Send("x".into()))),
+        Some(Answer::Unknown)
+    );
 }
 
 #[test]
@@ -89,7 +99,7 @@ fn words_to_a_held_session_are_bounded_and_what_is_lost_is_named() {
     desk.cut("ann");
     let ann = desk.id("ann");
     for number in 0..2_000 {
-        desk.command(Command::Send(ann, format!("{number}").into()));
+        desk.command(Command::Session(ann, SessionCommand::Send(format!("{number}").into())));
     }
     assert_eq!(desk.resume("ann").rung(), Rung::Resynced);
     assert_eq!(desk.closed("bob"), None);
@@ -99,11 +109,17 @@ fn words_to_a_held_session_are_bounded_and_what_is_lost_is_named() {
 fn a_kick_ends_the_session_with_its_cause() {
     let mut desk = Desk::with_plaza(&["ann", "bob"]);
     let (ann, player) = (desk.id("ann"), desk.client("ann").player());
-    assert_eq!(desk.command(Command::EndSession(ann, EndCause::Kicked)), Some(Answer::Done));
+    assert_eq!(
+        desk.command(Command::Session(ann, SessionCommand::End(EndCause::Kicked))),
+        Some(Answer::Done)
+    );
     assert_eq!(desk.closed("ann"), Some(CloseCode::Kicked));
     let left = Event::PlayerLeft { session: ann, player, cause: EndCause::Kicked };
     assert_eq!(desk.events.iter().filter(|event| **event == left).count(), 1);
-    assert_eq!(desk.command(Command::EndSession(ann, EndCause::Kicked)), Some(Answer::Unknown));
+    assert_eq!(
+        desk.command(Command::Session(ann, SessionCommand::End(EndCause::Kicked))),
+        Some(Answer::Unknown)
+    );
     desk.assert_plays("bob");
 }
 

@@ -3,13 +3,13 @@
 //! for something that was given out since.
 
 use rejoin_core::account::Refusal;
-use rejoin_core::hub::{Answer, Command, Warning};
+use rejoin_core::hub::{Answer, Command, SessionCommand, Warning};
 use rejoin_core::time::WallTime;
 use rejoin_core::wire::v1::{CloseCode, Hello, Login, Rung, RungReason, hello, login};
 
-use crate::desk::Desk;
 use crate::desk::client::{Client, hello_for};
 use crate::desk::store::Backup;
+use crate::desk::{Desk, ban};
 
 const ROLLED_BACK: (Rung, RungReason) = (Rung::Resynced, RungReason::RolledBack);
 const REPLAYED: (Rung, RungReason) = (Rung::Replayed, RungReason::Complete);
@@ -127,7 +127,7 @@ fn outside_zones_it_is_the_same() {
     // Her numbers are passed before she is back.
     let eve = desk.id("eve");
     for _ in 0..9 {
-        desk.order(Command::Send(eve, "psst".into()));
+        desk.order(Command::Session(eve, SessionCommand::Send("psst".into())));
     }
     let welcome = desk.resume("eve");
     assert_eq!((welcome.rung(), welcome.reason()), ROLLED_BACK);
@@ -263,10 +263,10 @@ fn a_start_with_a_clock_that_is_ahead_ends_no_later_ban() {
     assert!(matches!(desk.warnings[..], [Warning::ClockWentBack { .. }]), "{:?}", desk.warnings);
     // For a week, by the right clock.
     let until = WallTime(1_000_000 + desk.now.as_millis() + 7 * DAY_MS);
-    desk.order(Command::Ban(ann, until));
+    desk.order(ban(ann, until));
     assert_eq!(desk.try_login("ann").map(|_| ()), Err(CloseCode::Banned));
     // Until tomorrow, by a clock of last week.
-    let ticket = desk.order(Command::Ban(ann, WallTime(1_000)));
+    let ticket = desk.order(ban(ann, WallTime(1_000)));
     assert_eq!(desk.answers.get(&ticket), Some(&Answer::PlayerRefused(Refusal::BanOver)));
     assert_eq!(desk.try_login("ann").map(|_| ()), Err(CloseCode::Banned), "it stays as it was");
 }

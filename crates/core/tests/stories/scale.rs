@@ -6,7 +6,9 @@ use std::time::{Duration, Instant};
 
 use rejoin_core::event::EndCause;
 use rejoin_core::exchange::ZoneName;
-use rejoin_core::hub::{Answer, Audience, Command, HubInput, SessionConfig};
+use rejoin_core::hub::{
+    Answer, Audience, Command, HubInput, SessionCommand, SessionConfig, ZoneCommand,
+};
 use rejoin_core::id::ZoneId;
 use rejoin_core::wire::Bytes;
 
@@ -112,14 +114,14 @@ fn a_join_that_opens_a_zone_costs_the_same_beside_many_zones() {
         // They never open: the fixture walks all zones that run.
         desk.hold_zones = true;
         for number in 0..bystanders {
-            desk.order(Command::OpenZone(plaza(number)));
+            desk.order(Command::Zone(ZoneCommand::Open(plaza(number))));
         }
         let mut number = 0;
         shortest(|_| {
             // The zone stays closed, so the join waits; ann gives up and comes back as somebody new.
             number += 1;
             desk.join_with("ann", "plaza", &format!("new {number}"), "");
-            desk.command(Command::EndSession(desk.id("ann"), EndCause::Kicked));
+            desk.command(Command::Session(desk.id("ann"), SessionCommand::End(EndCause::Kicked)));
             desk.login("ann");
         })
     };
@@ -139,7 +141,10 @@ fn a_zone_that_opens_again_at_a_start_costs_the_same_beside_many() {
             let Some(Answer::Session(session)) = session else {
                 panic!("no session: {session:?}");
             };
-            desk.order(Command::Join(session, plaza(number), Bytes::new()));
+            desk.order(Command::Session(
+                session,
+                SessionCommand::Join(plaza(number), Bytes::new()),
+            ));
         }
         desk.crash();
         desk.open_again();

@@ -3,7 +3,7 @@
 
 use rejoin_core::event::EndCause;
 use rejoin_core::exchange::{ToHub, ZoneName};
-use rejoin_core::hub::{Answer, Command, HubInput, SessionConfig};
+use rejoin_core::hub::{Answer, Command, HubInput, SessionCommand, SessionConfig, ZoneCommand};
 use rejoin_core::id::{GameId, SeatId, SessionId, ZoneId};
 use rejoin_core::scope::ScopeId;
 use rejoin_core::seat::{GameNews, SeatAsk, SeatStep};
@@ -30,7 +30,10 @@ fn shown(kind: &str, ticket: &str) -> up::Body {
 fn opened(kind: &str) -> (Desk, SeatId, SeatId) {
     let mut desk = Desk::plain();
     let zone = ZoneId::of(kind, &GAME.to_string());
-    assert_eq!(desk.command(Command::OpenGame(game(kind))), Some(Answer::Zone(zone)));
+    assert_eq!(
+        desk.command(Command::Zone(ZoneCommand::OpenGame(game(kind)))),
+        Some(Answer::Zone(zone))
+    );
     desk.login("ann");
     desk.login("bob");
     let (ann, bob) = (desk.client("ann").player(), desk.client("bob").player());
@@ -118,12 +121,12 @@ fn a_zone_that_somebody_opened_is_not_made_a_games() {
     desk.login("ann");
     desk.up("ann", join("plaza", &GAME.to_string(), ""));
     let refused = Some(Answer::Refused(RefusalCode::CreateDenied));
-    assert_eq!(desk.command(Command::OpenGame(game("plaza"))), refused);
+    assert_eq!(desk.command(Command::Zone(ZoneCommand::OpenGame(game("plaza")))), refused);
     let unknown = Some(Answer::Refused(RefusalCode::UnknownKind));
-    assert_eq!(desk.command(Command::OpenGame(game("no such kind"))), unknown);
+    assert_eq!(desk.command(Command::Zone(ZoneCommand::OpenGame(game("no such kind")))), unknown);
     let refused = Some(Answer::Refused(RefusalCode::UnknownZone));
     let nameless = ZoneName::new("plaza", "no game's id");
-    assert_eq!(desk.command(Command::OpenGame(nameless)), refused);
+    assert_eq!(desk.command(Command::Zone(ZoneCommand::OpenGame(nameless))), refused);
     assert_eq!(desk.hub.games().count(), 0);
 }
 
@@ -160,7 +163,7 @@ fn every_way_out_frees_the_seat() {
         ("bye", |desk| desk.bye("ann")),
         ("kick", |desk| {
             let ann = desk.id("ann");
-            desk.order(Command::EndSession(ann, EndCause::Kicked));
+            desk.order(Command::Session(ann, SessionCommand::End(EndCause::Kicked)));
         }),
         ("move", |desk| desk.say("ann", "transfer plaza p")),
         ("fault", |desk| {
@@ -174,7 +177,7 @@ fn every_way_out_frees_the_seat() {
         }),
         ("end", |desk| {
             let zone = ZoneId::of("plaza", &GAME.to_string());
-            desk.order(Command::EndZone(zone));
+            desk.order(Command::Zone(ZoneCommand::End(zone)));
         }),
     ];
     for (what, act) in ways {
@@ -400,10 +403,13 @@ fn a_native_session_takes_a_seat() {
     let player = desk.hub.session(npc).expect("it lives").player();
     let seat = desk.clerk.reserve(3, player);
     let refused = Some(Answer::Refused(RefusalCode::SeatRequired));
-    assert_eq!(desk.command(Command::Join(npc, game("plaza"), "".into())), refused);
-    desk.command(Command::TakeSeat(npc, game("plaza"), seat, "".into()));
+    assert_eq!(
+        desk.command(Command::Session(npc, SessionCommand::Join(game("plaza"), "".into()))),
+        refused
+    );
+    desk.command(Command::Session(npc, SessionCommand::TakeSeat(game("plaza"), seat, "".into())));
     assert_eq!(members(&desk), 1);
     assert!(matches!(desk.clerk.state(seat), Seat::Active((SessionId(_), _))));
-    desk.command(Command::Part(npc));
+    desk.command(Command::Session(npc, SessionCommand::Part));
     assert_eq!(desk.clerk.state(seat), Seat::Left);
 }

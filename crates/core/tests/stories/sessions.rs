@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use rejoin_core::event::{EndCause, Event};
 use rejoin_core::exchange::Hold;
-use rejoin_core::hub::{Answer, Changes, Command, Duplicates};
+use rejoin_core::hub::{Answer, Changes, Command, Duplicates, SessionCommand};
 use rejoin_core::session::{Flags, Presence};
 use rejoin_core::wire::Bytes;
 use rejoin_core::wire::v1::{CloseCode, Rung, RungReason};
@@ -295,7 +295,10 @@ fn flags_and_permissions_can_be_changed_while_a_session_runs() {
     for flag in [Flags::ENCRYPTION, Flags::COMPRESSION, Flags::PACKET_LOGGING] {
         for on in [true, false] {
             let changes = Changes { flags: Some((flag, on)), ..Changes::default() };
-            assert_eq!(desk.command(Command::Configure(ann, changes)), Some(Answer::Done));
+            assert_eq!(
+                desk.command(Command::Session(ann, SessionCommand::Configure(changes))),
+                Some(Answer::Done)
+            );
             assert_eq!(desk.view("ann").map(|view| view.flags.has(flag)), Some(on));
         }
     }
@@ -304,7 +307,7 @@ fn flags_and_permissions_can_be_changed_while_a_session_runs() {
         permissions: Some(6),
         ..Changes::default()
     };
-    desk.command(Command::Configure(ann, changes));
+    desk.command(Command::Session(ann, SessionCommand::Configure(changes)));
     desk.crash();
     desk.restart();
     let view = desk.view("ann").expect("the session was committed");
@@ -317,7 +320,10 @@ fn the_disconnect_callback_runs_once_a_drop_in_and_out_of_zones() {
     desk.login("ann");
     let ann = desk.id("ann");
     let changes = Changes { disconnect_callback: Some(Some(42)), ..Changes::default() };
-    assert_eq!(desk.command(Command::Configure(ann, changes)), Some(Answer::Done));
+    assert_eq!(
+        desk.command(Command::Session(ann, SessionCommand::Configure(changes))),
+        Some(Answer::Done)
+    );
     desk.cut("ann");
     assert_eq!(desk.callbacks, [(ann, 42)]);
     desk.resume("ann");
@@ -340,7 +346,7 @@ fn the_disconnect_callback_runs_before_the_hold() {
         hold: Some(Hold::None),
         ..Changes::default()
     };
-    desk.command(Command::Configure(ann, changes));
+    desk.command(Command::Session(ann, SessionCommand::Configure(changes)));
     desk.cut("ann");
     assert_eq!(desk.callbacks, [(ann, 7)], "even where no hold follows");
     assert!(desk.view("ann").is_none());
@@ -357,7 +363,7 @@ fn properties_can_be_changed_while_a_session_runs() {
         permissions: Some(3),
         ..Changes::default()
     };
-    desk.command(Command::Configure(ann, changes));
+    desk.command(Command::Session(ann, SessionCommand::Configure(changes)));
     desk.crash();
     desk.restart();
     let view = desk.view("ann").expect("it is held");

@@ -2,7 +2,7 @@
 //! is and wherever it goes, and its sender is answered when that is sure.
 
 use rejoin_core::event::EndCause;
-use rejoin_core::hub::{Answer, Audience, Command};
+use rejoin_core::hub::{Answer, Audience, Command, SessionCommand};
 use rejoin_core::id::{SessionId, ZoneId};
 use rejoin_core::scope::ScopeId;
 use rejoin_core::session::Place;
@@ -20,7 +20,7 @@ fn is_zone(scope: &ScopeId) -> bool {
 }
 
 fn send(desk: &mut Desk, to: SessionId, text: &'static str) -> u64 {
-    desk.order(Command::Send(to, text.into()))
+    desk.order(Command::Session(to, SessionCommand::Send(text.into())))
 }
 
 fn release(desk: &mut Desk) {
@@ -216,11 +216,14 @@ fn who_is_ended_before_it_could_hear_it_is_counted_as_missed() {
     desk.up("bob", join("plaza", "q", ""));
     let sent = send(&mut desk, bob, "never");
     let ticket = desk.order(Command::Broadcast(Audience::Everybody, "all".into()));
-    desk.command(Command::EndSession(bob, EndCause::Kicked));
+    desk.command(Command::Session(bob, SessionCommand::End(EndCause::Kicked)));
     release(&mut desk);
     assert_eq!(desk.answers.get(&sent), Some(&Answer::Unknown));
     assert_eq!(desk.answers.get(&ticket), Some(&Answer::Told { told: 1, missed: 1 }));
-    assert_eq!(desk.command(Command::Send(bob, "x".into())), Some(Answer::Unknown));
+    assert_eq!(
+        desk.command(Command::Session(bob, SessionCommand::Send("x".into()))),
+        Some(Answer::Unknown)
+    );
     assert!(desk.hub.session(ann).is_some());
 }
 
@@ -233,7 +236,7 @@ fn a_session_on_its_way_is_asked_when_it_has_arrived() {
     desk.hold_zones = true;
     desk.join("ann", "plaza");
     let deadline = std::time::Duration::from_secs(5);
-    let ticket = desk.order(Command::Call(ann, "how?".into(), deadline));
+    let ticket = desk.order(Command::Session(ann, SessionCommand::Call("how?".into(), deadline)));
     release(&mut desk);
     let heard = desk.take("ann");
     let call = heard.iter().find_map(|said| said.strip_prefix("call ")).expect("it is asked");

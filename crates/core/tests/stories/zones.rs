@@ -2,7 +2,7 @@
 
 use rejoin_core::event::Event;
 use rejoin_core::exchange::ToHub;
-use rejoin_core::hub::{Answer, Command, HubInput};
+use rejoin_core::hub::{Answer, Command, HubInput, ZoneCommand};
 use rejoin_core::id::{ObjectId, ZoneId};
 use rejoin_core::scope::ScopeId;
 use rejoin_core::wire::v1::Rung;
@@ -35,9 +35,9 @@ fn the_end_of_a_zone_parts_everybody_and_deletes_its_scope() {
 fn a_zone_can_be_ended_from_outside() {
     let mut desk = Desk::with_plaza(&["ann"]);
     let id = ZoneId::of("plaza", "p");
-    assert_eq!(desk.command(Command::EndZone(id)), Some(Answer::Done));
+    assert_eq!(desk.command(Command::Zone(ZoneCommand::End(id))), Some(Answer::Done));
     assert_eq!(desk.take("ann"), ["out ZoneEnded"]);
-    assert_eq!(desk.command(Command::EndZone(id)), Some(Answer::Unknown));
+    assert_eq!(desk.command(Command::Zone(ZoneCommand::End(id))), Some(Answer::Unknown));
 }
 
 #[test]
@@ -538,6 +538,9 @@ fn game_data_travels_with_the_session_from_zone_to_zone() {
 fn a_zone_opened_by_command_is_there_before_anybody_joins() {
     let mut desk = Desk::plain();
     let id = ZoneId::of("plaza", "p");
-    assert_eq!(desk.command(Command::OpenZone(zone("plaza"))), Some(Answer::Zone(id)));
+    assert_eq!(
+        desk.command(Command::Zone(ZoneCommand::Open(zone("plaza")))),
+        Some(Answer::Zone(id))
+    );
     assert!(desk.is_open("plaza"));
 }

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use rejoin_core::exchange::ZoneName;
-use rejoin_core::hub::{Answer as HubAnswer, Command as HubCommand, Query, Reply};
+use rejoin_core::hub::{Answer as HubAnswer, Command as HubCommand, Query, Reply, ZoneCommand};
 use rejoin_core::id::ZoneId;
 use rejoin_directory::catalogue::FleetSpec;
 use rejoin_directory::host::{HostOrder, Registration};
@@ -209,7 +209,7 @@ impl Task {
             }
             LocalOutput::Open(game) => {
                 let name = ZoneName::new(self.kind.clone(), game.to_string());
-                Ok(match self.command(HubCommand::OpenGame(name)).await? {
+                Ok(match self.command(HubCommand::Zone(ZoneCommand::OpenGame(name))).await? {
                     HubAnswer::Refused(code) => {
                         let why = format!("no zone can be opened for it: {code:?}");
                         Some(LocalInput::ZoneRefused(game, why))
@@ -219,7 +219,7 @@ impl Task {
             }
             LocalOutput::End(game) => {
                 let zone = ZoneId::of(&self.kind, &game.to_string());
-                Ok(match self.command(HubCommand::EndZone(zone)).await? {
+                Ok(match self.command(HubCommand::Zone(ZoneCommand::End(zone))).await? {
                     HubAnswer::Unknown => Some(LocalInput::ZoneEnded(game)),
                     _ => None,
                 })

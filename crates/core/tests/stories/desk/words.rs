@@ -5,9 +5,12 @@ use std::time::Duration;
 use rejoin_core::connection::{ConnectionInput, FrameKind};
 use rejoin_core::exchange::{Hold, ZoneName};
 use rejoin_core::guard::GuardConfig;
-use rejoin_core::hub::{Answer, Command, HubConfig, HubInput, SessionView, ZoneKind};
-use rejoin_core::id::{ConnectionId, SessionId, ZoneId};
+use rejoin_core::hub::{
+    Answer, Command, HubConfig, HubInput, PlayerCommand, SessionView, Whom, ZoneKind,
+};
+use rejoin_core::id::{ConnectionId, PlayerId, SessionId, ZoneId};
 use rejoin_core::session::Place;
+use rejoin_core::time::WallTime;
 use rejoin_core::wire::Bytes;
 use rejoin_core::wire::v1::{
     Bye, ClientFrame, CloseCode, Hello, Join, Part, Position, Welcome, client_frame, server_frame,
@@ -301,6 +304,16 @@ pub fn join(kind: &str, name: &str, payload: &str) -> up::Body {
         payload: Bytes::copy_from_slice(payload.as_bytes()),
         ticket: String::new(),
     })
+}
+
+/// Keeps a player out until then.
+pub fn ban(player: PlayerId, until: WallTime) -> Command {
+    Command::Player(PlayerCommand::Ban(Whom::Player(player), until, String::new()))
+}
+
+/// Lets a player in again.
+pub fn unban(player: PlayerId) -> Command {
+    Command::Player(PlayerCommand::Unban(Whom::Player(player)))
 }
 
 pub fn zone(kind: &str) -> ZoneName {
