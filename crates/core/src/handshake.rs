@@ -4,6 +4,7 @@
 //! [`ConnectionCore`](crate::connection::ConnectionCore).
 
 mod account;
+mod answer;
 mod claim;
 mod context;
 mod hello;

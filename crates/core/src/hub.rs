@@ -27,6 +27,7 @@ pub(crate) use self::broadcast::Tellings;
 pub use self::command::{Answer, Audience, Command, SessionCommand, SessionConfig, ZoneCommand};
 pub use self::config::{AccountPolicy, Admission, Duplicates, HubConfig, ZoneKind};
 pub use self::input::HubInput;
+pub(crate) use self::login::NoSession;
 pub(crate) use self::mail::Mail;
 pub use self::output::{HubCounts, HubOutput, Warning};
 pub use self::query::{Query, Reply, SessionReport};
@@ -37,19 +38,17 @@ use self::id_block::IdBlock;
 use self::sessions::Commits;
 use crate::account::Accounts;
 use crate::chance::Chance;
-use crate::clock::WallClock;
 pub use crate::connection::{ConnectionState, FrameKind, Spent, Stage, Verdict, table};
 pub use crate::guard::HubLoad;
 use crate::guard::Rations;
 pub use crate::handshake::{AccountProof, AskId};
 use crate::handshake::{HandshakeCore, Peer};
 use crate::id::ConnectionId;
-use crate::mark::{Mark, hit};
 use crate::orders::{AfterAccount, Orders};
 pub use crate::orders::{PasswordHash, PlayerCommand, PlayerView, Whom};
 use crate::player::Players;
 pub use crate::session::{Changes, SessionView};
-use crate::session::{Moment, SessionContext, SessionCore};
+use crate::session::{SessionContext, SessionCore};
 use crate::time::Time;
 use crate::zone_registry::ZoneRegistry;
 
@@ -66,7 +65,6 @@ pub struct Hub {
     pub(crate) orders: Orders,
     pub(crate) zones: ZoneRegistry,
     pub(crate) alarms: Alarms,
-    pub(crate) wall: WallClock,
     pub(crate) commits: Commits,
     pub(crate) ids: IdBlock,
     pub(crate) tellings: Tellings,
@@ -87,7 +85,7 @@ pub struct Hub {
 impl Hub {
     /// Takes one input. Afterwards [`next_output`](Self::next_output) is drained.
     pub fn handle(&mut self, now: Time, input: HubInput) {
-        self.note_time(now);
+        self.alarms.advance(now, self.config.stall);
         match input {
             HubInput::Opened { connection, serializer, origin, is_encrypted } => {
                 let peer = Peer { serializer, is_encrypted, origin };
@@ -125,19 +123,15 @@ impl Hub {
             HubInput::StoreFull(is_full) => self.store_full(is_full),
             HubInput::Waiting(inputs) => self.rations.set_waiting(inputs),
             HubInput::Wake => self.wake(),
-            HubInput::Shutdown => self.shut_down(),
+            // Sessions are kept, and their holds stand still as while a process is down.
+            HubInput::Shutdown => {
+                self.going_down = true;
+                for id in self.connections.keys().copied().collect::<Vec<_>>() {
+                    self.with_handshake(id, HandshakeCore::shut_down);
+                }
+            }
         }
         self.settle();
-    }
-
-    /// Takes an instant of the driver's. A stall is judged by the gap between two inputs, not by how late a deadline
-    /// is looked at: a hub that is handed one input after the other is overloaded, and its deadlines are what
-    /// relieves it.
-    pub(crate) fn note_time(&mut self, now: Time) {
-        if let Some(late) = self.alarms.advance(now, self.config.stall) {
-            hit(Mark::Stalled);
-            self.wall.went_on(late);
-        }
     }
 
     /// The next thing to carry out.
@@ -155,12 +149,5 @@ impl Hub {
     #[must_use]
     pub fn is_ready(&self) -> bool {
         self.ids.is_ready() && !self.recovering
-    }
-
-    /// What time it is, on each clock.
-    pub(crate) fn moment(&self) -> Moment {
-        let clock = self.alarms.clock();
-        let (now, hold, real) = (clock.now(), clock.hold(), clock.real());
-        Moment { now, hold, real, wall: self.wall.at(now) }
     }
 }

@@ -2,6 +2,7 @@
 //! have no session, one or several. Bans are the player's, so that an account and a guest are kept out alike.
 
 mod core;
+mod login;
 mod row;
 mod table;
 
@@ -9,4 +10,5 @@ mod table;
 mod tests;
 
 pub(crate) use self::core::{Ban, PlayerOutput};
+pub(crate) use self::login::{Findable, LoginChoice};
 pub(crate) use self::table::{GuestLimits, Players};

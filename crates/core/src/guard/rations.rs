@@ -9,6 +9,7 @@ use crate::budget::{Budget, Quota, Rate};
 use crate::chance::Chance;
 use crate::event::Offence;
 use crate::hub::HubConfig;
+use crate::mark::{Mark, hit};
 use crate::time::{Time, micros};
 
 /// However many were turned away, nobody is told to wait longer.
@@ -38,7 +39,7 @@ pub(crate) struct Conduct {
     failures: Budget,
     violations: Budget,
     pub(crate) mints: Budget,
-    pub(crate) opens: Budget,
+    opens: Budget,
     messages: Budget,
     bytes: Budget,
     /// From when until when nobody is let in from there. Remembered for as long as the violations
@@ -182,6 +183,20 @@ impl Rations {
             budget(conduct).count(now, quota.times(times));
         }
         None
+    }
+
+    /// Whether so many zones were to be opened from an address that this one may not be.
+    pub(crate) fn opens_too_often(
+        &mut self,
+        now: Time,
+        origin: Origin,
+        guard: &GuardConfig,
+    ) -> bool {
+        let wait = self.spend(now, origin, guard.address_opens, |conduct| &mut conduct.opens);
+        if wait.is_some() {
+            hit(Mark::OpensRationed);
+        }
+        wait.is_some()
     }
 
     /// A login or resume proved wrong; the wait if that had happened too often before. One that is told

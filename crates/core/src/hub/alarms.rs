@@ -8,12 +8,12 @@ use std::time::Duration;
 use rejoin_wire::v1::NoticeCode;
 
 use super::{Hub, HubOutput, Warning};
-use crate::clock::ServiceClock;
+use crate::clock::{ServiceClock, WallClock};
 use crate::connection::AskId;
 use crate::handshake::HandshakeCore;
 use crate::id::{ConnectionId, SessionEpoch, SessionId};
 use crate::mark::{Mark, hit};
-use crate::session::SessionCore;
+use crate::session::{Moment, SessionCore};
 use crate::time::{Time, WallTime};
 
 /// What a deadline is about. Each is looked at again when it comes. Only those that belong to a connection are
@@ -39,9 +39,10 @@ pub(crate) enum Alarm {
 }
 
 /// All deadlines.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Alarms {
     clock: ServiceClock,
+    wall: WallClock,
     /// In service time.
     due: BTreeSet<(Time, Alarm)>,
     /// In hold time.
@@ -52,6 +53,18 @@ pub(crate) struct Alarms {
 }
 
 impl Alarms {
+    /// No deadlines; `wall`: what the wall clock is known to have shown.
+    pub(super) fn new(now: Time, wall: WallTime) -> Self {
+        Self {
+            clock: ServiceClock::default(),
+            wall: WallClock::new(now, wall),
+            due: BTreeSet::new(),
+            holds: BTreeSet::new(),
+            idle: BTreeSet::new(),
+            is_pulsing: false,
+        }
+    }
+
     /// Gives the instant.
     pub(crate) fn set(&mut self, now: Time, in_: Duration, alarm: Alarm) -> Time {
         let at = now.after(in_);
@@ -73,13 +86,20 @@ impl Alarms {
         at
     }
 
-    /// Takes an instant of the driver's; gives how long the process could not run before it.
-    pub(super) fn advance(&mut self, real: Time, stall: Duration) -> Option<Duration> {
-        self.clock.advance(real, self.first(), stall)
+    /// Takes an instant of the driver's. A stall is judged by the gap between two inputs, not by how late a deadline
+    /// is looked at: a hub that is handed one input after the other is overloaded, and its deadlines are what
+    /// relieves it.
+    pub(super) fn advance(&mut self, real: Time, stall: Duration) {
+        if let Some(late) = self.clock.advance(real, self.first(), stall) {
+            hit(Mark::Stalled);
+            self.wall.went_on(late);
+        }
     }
 
-    pub(crate) fn clock(&self) -> &ServiceClock {
-        &self.clock
+    /// What time it is, on each clock.
+    pub(crate) fn moment(&self) -> Moment {
+        let (now, hold, real) = (self.clock.now(), self.clock.hold(), self.clock.real());
+        Moment { now, hold, real, wall: self.wall.at(now) }
     }
 
     /// Forgets a deadline.
@@ -181,11 +201,11 @@ impl Hub {
 
     /// Takes a reading of the wall clock; now and then guests who were not seen for long are forgotten by it.
     pub(crate) fn set_wall(&mut self, reading: WallTime) {
-        if let Some(by) = self.wall.set(self.alarms.clock().now(), reading) {
+        if let Some(by) = self.alarms.wall.set(self.alarms.clock.now(), reading) {
             self.out.push_back(HubOutput::Warn(Warning::ClockWentBack { by }));
         }
         if !self.players_only && self.is_ready() {
-            let (wall, sessions) = (self.moment().wall, &self.sessions);
+            let (wall, sessions) = (self.alarms.moment().wall, &self.sessions);
             self.players.sweep(wall, |player| sessions.of_player(player).next().is_some());
         }
     }

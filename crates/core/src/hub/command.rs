@@ -12,7 +12,7 @@ use crate::call::CallFailed;
 use crate::event::EndCause;
 use crate::exchange::{Native, ZoneName};
 use crate::id::{CallId, PlayerId, SeatId, SessionId, ZoneId};
-use crate::session::{Identity, SessionCore};
+use crate::session::Identity;
 use crate::zone_registry::{Creator, ZoneRegistry};
 
 /// How a session that the server starts begins.
@@ -119,7 +119,14 @@ pub enum Answer {
 impl Hub {
     pub(crate) fn command(&mut self, ticket: u64, command: Command) {
         let answer = match command {
-            Command::StartSession(config) => self.start_local(ticket, config),
+            Command::StartSession(config) => {
+                let player = config.player.unwrap_or_else(|| PlayerId(self.chance.bytes()));
+                let new = self.new_session(player, Identity::Server);
+                let begun = new.ok().and_then(|id| {
+                    self.with_session(id, |one, cx| one.begin_local(cx, ticket, config.changes))
+                });
+                begun.is_none().then_some(Answer::Full)
+            }
             Command::Session(id, command) => {
                 let known = self.with_session(id, |one, cx| one.command(cx, ticket, command));
                 known.is_none().then_some(Answer::Unknown)
@@ -135,15 +142,6 @@ impl Hub {
         };
         // None: whoever the command was given to answers.
         self.out.extend(answer.map(|answer| HubOutput::Answer { ticket, answer }));
-    }
-
-    fn start_local(&mut self, ticket: u64, config: SessionConfig) -> Option<Answer> {
-        let Some(id) = self.next_session_id() else { return Some(Answer::Full) };
-        let player = config.player.unwrap_or_else(|| PlayerId(self.chance.bytes()));
-        let (hold, began) = (self.config.hold, self.moment().wall);
-        self.sessions.insert(SessionCore::new(id, player, Identity::Server, hold, began));
-        self.with_session(id, |session, cx| session.begin_local(cx, ticket, config.changes));
-        None
     }
 }
 

@@ -16,7 +16,7 @@ impl Hub {
             return hit(Mark::StaleIgnored);
         }
         let nonce = self.chance.bytes();
-        self.connections.insert(id, HandshakeCore::new(self.moment().now, peer, nonce));
+        self.connections.insert(id, HandshakeCore::new(self.alarms.moment().now, peer, nonce));
         self.with_handshake(id, HandshakeCore::challenge);
     }
 
@@ -27,7 +27,7 @@ impl Hub {
         id: ConnectionId,
         call: impl FnOnce(&mut HandshakeCore, &mut HandshakeContext<'_>) -> T,
     ) -> Option<T> {
-        let (at, load, connections) = (self.moment(), self.load(), self.connections.len());
+        let (at, load, connections) = (self.alarms.moment(), self.load(), self.connections.len());
         let is_open = self.is_ready() && !self.players_only;
         let Some(one) = self.connections.get_mut(&id) else {
             hit(Mark::StaleIgnored);
@@ -53,14 +53,6 @@ impl Hub {
         let result = call(one, &mut context);
         self.deliver_mail();
         Some(result)
-    }
-
-    /// The process is about to end. Sessions are kept, and their holds stand still as while a process is down.
-    pub(crate) fn shut_down(&mut self) {
-        self.going_down = true;
-        for id in self.connections.keys().copied().collect::<Vec<_>>() {
-            self.with_handshake(id, HandshakeCore::shut_down);
-        }
     }
 
     /// What the hub has before it: commits of sessions and players under way, and waiting inputs.

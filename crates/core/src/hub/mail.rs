@@ -38,7 +38,7 @@ impl Hub {
         call: impl FnOnce(&mut Orders, &mut OrderContext<'_>) -> T,
     ) -> T {
         let mut context = OrderContext {
-            wall: self.moment().wall,
+            wall: self.alarms.moment().wall,
             players_only: self.players_only,
             accounts: &mut self.accounts,
             players: &mut self.players,
@@ -83,7 +83,7 @@ impl Hub {
             FromSession::Find(find) => self.find_zone(session, *find),
             FromSession::GuestSeen(player) => {
                 // Without room for its row it comes back all the same.
-                self.players.guest_seen(self.moment().wall, player, None);
+                self.players.guest_seen(self.alarms.moment().wall, player, None);
             }
             FromSession::StoreWentBack => {
                 if !std::mem::replace(&mut self.went_back, true) {
@@ -150,8 +150,15 @@ impl Hub {
     /// Looks for a zone that a session asks for, and opens it if that is allowed.
     fn find_zone(&mut self, id: SessionId, find: FindZone) {
         let is_there = self.zones.contains(ZoneId::of(&find.name.kind, &find.name.name));
+        let (real, guard) = (self.alarms.moment().real, &self.config.guard);
         let zone = match find.creator {
-            Some(Creator::Client(opener)) if !is_there && self.opens_too_often(id, opener) => {
+            Some(Creator::Client(Opener { origin: Some(origin), .. }))
+                if !is_there && self.rations.opens_too_often(real, origin, guard) =>
+            {
+                let connection = self.session(id).and_then(SessionCore::connection);
+                let (step, session, what) = (Step::Sever, Some(id), Offence::Opens);
+                let event = Event::GuardStep { step, connection, session, what };
+                self.out.push_back(HubOutput::Event(event));
                 Err(RefusalCode::CreateDenied)
             }
             creator => self.zones.carry(&mut self.out, |zones| zones.find(&find.name, creator)),
@@ -162,20 +169,5 @@ impl Hub {
         if self.with_session(id, |session, cx| session.found(cx, find, zone)).is_none() {
             crate::never!("{id:?} asked for a zone and is not there");
         }
-    }
-
-    /// Whether the address of a session has asked for too many zones to be opened, this one included.
-    fn opens_too_often(&mut self, id: SessionId, opener: Opener) -> bool {
-        let (real, quota) = (self.moment().real, self.config.guard.address_opens);
-        let spend = |from| self.rations.spend(real, from, quota, |conduct| &mut conduct.opens);
-        let is_too_often = opener.origin.and_then(spend).is_some();
-        if is_too_often {
-            hit(Mark::OpensRationed);
-            let connection = self.session(id).and_then(SessionCore::connection);
-            let (step, session, what) = (Step::Sever, Some(id), Offence::Opens);
-            let event = Event::GuardStep { step, connection, session, what };
-            self.out.push_back(HubOutput::Event(event));
-        }
-        is_too_often
     }
 }

@@ -221,7 +221,7 @@ impl Hub {
     /// Whether a player is banned now.
     #[must_use]
     pub fn is_banned(&self, player: PlayerId) -> bool {
-        self.players.is_banned(self.moment().wall, player)
+        self.players.is_banned(self.alarms.moment().wall, player)
     }
 
     fn people(&self) -> People<'_> {

@@ -9,7 +9,6 @@ use super::sessions::Commits;
 use super::{Alarms, Hub, HubConfig, HubCounts, Rations, Tellings};
 use crate::account::Accounts;
 use crate::chance::Chance;
-use crate::clock::WallClock;
 use crate::id::{AccountId, OwnerEpoch, PlayerId, SessionId};
 use crate::orders::Orders;
 use crate::player::{GuestLimits, Players};
@@ -81,11 +80,10 @@ impl Hub {
             mail: Default::default(),
             players,
             zones,
-            alarms: Alarms::default(),
+            alarms: Alarms::new(now, WallTime(row.wall_ms)),
             commits: Commits::default(),
             ids: IdBlock::new(&recovered.hub, row.id_bound),
             out: Default::default(),
-            wall: WallClock::new(now, WallTime(row.wall_ms)),
             recovering: true,
             going_down: false,
             counts: HubCounts::default(),
@@ -96,11 +94,11 @@ impl Hub {
             players_only: recovered.players_only,
             went_back: false,
         };
-        hub.note_time(now);
+        hub.alarms.advance(now, hub.config.stall);
         hub.set_wall(wall);
         let damaged = hub.sessions.load(recovered.sessions, hub.config.outbox);
         hub.players.load(recovered.players, recovered.damaged_players);
-        hub.ids.reserve(hub.config.id_block, hub.moment().wall, hub.players.guest_key());
+        hub.ids.reserve(hub.config.id_block, hub.alarms.moment().wall, hub.players.guest_key());
         let kept = recovered.zones.into_iter().chain(hub.zones_to_join()).collect();
         hub.zones.carry(&mut hub.out, |zones| zones.reopen_kept(kept));
         hub.with_sessions(hub.sessions.ids(), SessionCore::drive_again);

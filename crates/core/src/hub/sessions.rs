@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use super::table::Indexed;
 use super::{Hub, HubOutput};
-use crate::id::{Revision, SessionId, ZoneId};
+use crate::id::{Revision, SessionId};
 use crate::scope::ScopeId;
 use crate::session::{SessionContext, SessionCore};
 
@@ -41,7 +41,7 @@ impl Hub {
         id: SessionId,
         call: impl FnOnce(&mut SessionCore, &mut SessionContext<'_>) -> T,
     ) -> Option<T> {
-        let at = self.moment();
+        let at = self.alarms.moment();
         let session = self.sessions.get_mut(id)?;
         let before = Indexed::of(session);
         let mut context = SessionContext {
@@ -64,7 +64,7 @@ impl Hub {
             self.commits.unsettled.insert(id);
         }
         if let Some(left) = self.sessions.update(id, before) {
-            self.end_if_unused(left);
+            self.zones.end_if_empty(&mut self.out, &self.sessions, left);
         }
         self.deliver_mail();
         Some(result)
@@ -118,13 +118,6 @@ impl Hub {
             | ScopeId::Game(_)
             | ScopeId::Host(_)
             | ScopeId::Queue(_) => {}
-        }
-    }
-
-    /// If no session is in a zone or on its way there, the zone ends unless it was used.
-    pub(crate) fn end_if_unused(&mut self, zone: ZoneId) {
-        if self.sessions.in_zone(zone).next().is_none() {
-            self.zones.carry(&mut self.out, |zones| zones.end_unused(zone));
         }
     }
 }

@@ -8,8 +8,9 @@ use std::ops::Deref;
 use super::Hub;
 use crate::id::{PlayerId, SessionId, ZoneId};
 use crate::mark::{Mark, hit};
+use crate::player::Findable;
 use crate::scope::Opened;
-use crate::session::SessionCore;
+use crate::session::{Identity, SessionCore};
 use crate::stream::OutboxLimits;
 
 /// All sessions.
@@ -139,6 +140,14 @@ impl Sessions {
     /// The sessions of a player that can be returned to, oldest first.
     pub(crate) fn of_player(&self, player: PlayerId) -> impl Iterator<Item = SessionId> {
         range_of(&self.by_player, player)
+    }
+
+    /// The sessions of a player that a login could go on with, oldest first. Sessions that the server started
+    /// for it are not among them.
+    pub(crate) fn found_by_login(&self, player: PlayerId) -> Vec<Findable> {
+        let theirs = self.of_player(player).filter_map(|id| self.get(&id));
+        let theirs = theirs.filter(|session| session.identity() != Identity::Server);
+        theirs.map(|one| Findable { id: one.id(), is_held: one.is_held() }).collect()
     }
 
     /// The sessions of a player that are there, or whose end is not committed yet: those that end with the

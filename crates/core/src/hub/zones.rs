@@ -6,11 +6,10 @@ use std::collections::{BTreeSet, VecDeque};
 
 use rejoin_wire::v1::PartCause;
 
-use super::{Hub, HubOutput};
+use super::{Hub, HubOutput, Sessions};
 use crate::exchange::{ToHub, ToZone};
 use crate::id::{Leg, OwnerEpoch, SessionId, ZoneId};
 use crate::mark::{Mark, hit};
-use crate::session::{SessionContext, SessionCore};
 use crate::zone_registry::{RegistryInput, RegistryOutput, ZoneRegistry};
 
 impl From<RegistryOutput> for HubOutput {
@@ -26,6 +25,18 @@ impl From<RegistryOutput> for HubOutput {
 }
 
 impl ZoneRegistry {
+    /// If no session is in a zone or on its way there, the zone ends unless it was used.
+    pub(super) fn end_if_empty(
+        &mut self,
+        out: &mut VecDeque<HubOutput>,
+        sessions: &Sessions,
+        zone: ZoneId,
+    ) {
+        if sessions.in_zone(zone).next().is_none() {
+            self.carry(out, |zones| zones.end_unused(zone));
+        }
+    }
+
     /// Calls the registry and passes on what it wants done, before anything that follows.
     pub(super) fn carry<T>(
         &mut self,
@@ -48,7 +59,7 @@ impl ZoneRegistry {
 impl Hub {
     /// Takes a message of a zone: the registry what concerns the zone, sessions what concerns them.
     pub(crate) fn on_zone_message(&mut self, zone: ZoneId, owner: OwnerEpoch, message: ToHub) {
-        let (now, input) = (self.alarms.clock().now(), RegistryInput::of(&message));
+        let (now, input) = (self.alarms.moment().now, RegistryInput::of(&message));
         if !self.zones.carry(&mut self.out, |zones| zones.handle(now, zone, owner, input)) {
             return;
         }
@@ -75,21 +86,13 @@ impl Hub {
             ToHub::Session(id, message) => {
                 let kept = message.keeps();
                 let known = self.with_session(id, |one, cx| one.on_zone_message(cx, zone, message));
-                if let (None, Some(stay)) = (known, kept) {
-                    self.forget_member(zone, id, stay);
+                let (None, Some(stay)) = (known, kept) else { return };
+                // No session is left to take over what the zone keeps of it. Its deletion may not be committed yet.
+                if self.call_session(id, |known, _| known.forget_after(zone, stay)).is_none() {
+                    let forget = ToZone::Forget { session: id, stay };
+                    self.out.extend(self.zones.message(zone, forget));
                 }
             }
-        }
-    }
-
-    /// No session is left to take over what a zone keeps of a member.
-    fn forget_member(&mut self, zone: ZoneId, session: SessionId, stay: u32) {
-        // Its deletion may not be committed yet.
-        let later = |known: &mut SessionCore, _: &mut SessionContext<'_>| {
-            known.forget_after(zone, stay);
-        };
-        if self.call_session(session, later).is_none() {
-            self.out.extend(self.zones.message(zone, ToZone::Forget { session, stay }));
         }
     }
 
@@ -110,7 +113,7 @@ impl Hub {
             let is_member = members.contains(&(session.id(), session.leg().stay));
             session.zone_opened(cx, zone, is_member);
         });
-        self.end_if_unused(zone);
+        self.zones.end_if_empty(&mut self.out, &self.sessions, zone);
     }
 
     /// A callback panicked or is stuck: its members go on with the next incarnation, which finds them connected.

@@ -170,6 +170,7 @@ impl SessionCore {
         if self.is_gate_full() {
             return Attaching::Busy;
         }
+        hit(if self.is_held() { Mark::FoundHeld } else { Mark::FoundLive });
         let point = ResumePoint { position: None, oldest_unacked: 1 };
         self.begin_attach(cx, newcomer, point, true);
         Attaching::Attached
