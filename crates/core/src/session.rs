@@ -7,15 +7,19 @@ mod attach;
 mod calls;
 mod command;
 mod context;
+mod departure;
 mod downstream;
 mod effect;
 mod ending;
 mod from_zone;
 mod hold;
+mod incarnation;
+mod joining;
 mod life;
 mod link;
 mod lobby;
 mod local;
+mod losses;
 mod place;
 mod quiet;
 mod resume;
@@ -32,21 +36,23 @@ use bytes::Bytes;
 pub(crate) use self::context::{FindReason, FindZone, FromSession, Moment, SessionContext};
 pub(crate) use self::downstream::{Downstream, Outgoing};
 pub(crate) use self::effect::AfterCommit;
+use self::ending::Ending;
 use self::life::Life;
+use self::losses::Losses;
+use self::place::InZone;
+pub use self::place::{Joining, Lobby, Place};
 pub(crate) use self::resume::{Attaching, Newcomer, ResumeAsk, Resumed};
-use self::token::{TokenNumber, Tokens};
+use self::token::Tokens;
 pub use self::view::{Changes, SessionView};
 pub(crate) use self::words::{Word, too_large};
 use crate::call::Calls;
 use crate::connection::Spent;
-use crate::event::{EndCause, Event};
-use crate::exchange::{Hold, ZoneName};
+use crate::event::Event;
+use crate::exchange::Hold;
 use crate::gate::Gate;
 use crate::guard::Origin;
 use crate::hub::HubOutput;
-use crate::id::{
-    ConnectionId, Leg, ObjectId, OwnerEpoch, PlayerId, SessionEpoch, SessionId, ZoneId,
-};
+use crate::id::{ConnectionId, Leg, PlayerId, SessionEpoch, SessionId};
 use crate::scope::{History, Opened, ScopeId};
 use crate::seat::Seating;
 use crate::stream::{Inbound, OutboxLimits};
@@ -139,34 +145,6 @@ pub enum Presence {
     Away(Option<Time>),
 }
 
-/// A join that is under way.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Joining {
-    /// Where to.
-    pub zone: ZoneId,
-    /// The same by name.
-    pub name: ZoneName,
-    /// The number of the Join, 0 for a transfer.
-    pub to: u64,
-    /// What is sent along.
-    pub payload: Bytes,
-    /// A number that made the zone panic before it could commit the admission.
-    pub poisoned: Option<u64>,
-    /// The zone has been asked, in its present incarnation.
-    pub asked: Option<OwnerEpoch>,
-}
-
-/// Where a session is.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Place {
-    /// In no zone: the open leg is the session's own.
-    Nowhere,
-    /// On its way into a zone.
-    Joining(Box<Joining>),
-    /// In a zone.
-    In(ZoneId),
-}
-
 /// A session.
 pub struct SessionCore {
     id: SessionId,
@@ -196,41 +174,17 @@ pub struct SessionCore {
     permissions: u32,
     /// Arbitrary data of the game.
     data: Bytes,
-    /// The object its player controls.
-    avatar: Option<ObjectId>,
     latency: Latency,
     /// Runs once a drop, before the hold starts.
     disconnect_callback: Option<u64>,
-    /// It is on its way out.
-    ending: Option<EndCause>,
-    /// Nothing of it is left anywhere else: its scope is being deleted.
-    is_over: bool,
+    ending: Ending,
     began: WallTime,
-    /// When its newest token was confirmed.
-    confirmed_at: Time,
     timeline: Timeline,
     /// Open calls from outside zones.
     calls: Option<Box<Calls>>,
     /// What waits for the session's commits.
     gate: Gate<AfterCommit>,
-    /// While it was in no zone it did not take a numbered frame, and asks for it once it takes one.
-    owes_resend: bool,
-    /// Up to this number its client has been told what was lost.
-    lost_known: u64,
-    /// The token of the last Welcome to a return, and the number up to which that told of losses.
-    lost_told: Option<(TokenNumber, u64)>,
-    /// Its zone waits for an answer of its peer.
-    zone_awaits: bool,
-    /// Its zone was lost, and its client has not been told yet.
-    zone_lost: bool,
-    /// Rolled back: whatever position its client names may be one of a stream that is gone. Until the client
-    /// has acknowledged something said since, every return is a resync.
-    history: History,
-    /// The row that says so is not up to date.
-    history_dirty: bool,
-    /// The stay that it joined again after a crash, in a zone that keeps nothing back: its client may have
-    /// heard of that stay before, and those numbers are given to other messages now.
-    rejoined_stay: Option<u32>,
+    losses: Losses,
     /// What its player has spent, from connection to connection.
     spent: Spent,
     /// Messages from outside the game that its zone has not committed yet.
@@ -257,7 +211,7 @@ impl SessionCore {
             tokens: Tokens::default(),
             life: Life::Preconnect,
             seen_from: None,
-            place: Place::Nowhere,
+            place: Place::Lobby(Lobby::default()),
             leg: Leg::first(1),
             inbound: Inbound::default(),
             downstream: Downstream::new(),
@@ -266,24 +220,14 @@ impl SessionCore {
             flags: Flags::default(),
             permissions: 0,
             data: Bytes::new(),
-            avatar: None,
             latency: Latency::default(),
             disconnect_callback: None,
-            ending: None,
-            is_over: false,
+            ending: Ending::default(),
             began,
-            confirmed_at: Time::ZERO,
             timeline: Timeline::default(),
             calls: None,
             gate: Gate::new(ScopeId::Session(id)),
-            owes_resend: false,
-            lost_known: 0,
-            lost_told: None,
-            zone_awaits: false,
-            zone_lost: false,
-            history: History::Whole,
-            history_dirty: false,
-            rejoined_stay: None,
+            losses: Losses::restored(0, History::Whole),
             spent: Spent::default(),
             words: Vec::new(),
             seats: Vec::new(),
@@ -311,7 +255,7 @@ impl SessionCore {
     /// It differs from its scope.
     fn touch(&mut self) {
         // Nothing of a session whose scope is being deleted is kept.
-        if !self.is_over {
+        if !self.ending.is_over() {
             self.gate.touch();
         }
     }

@@ -351,7 +351,7 @@ impl World {
             let zone = zone_id(*game);
             let mut members: Vec<(u64, u32)> = hub
                 .sessions()
-                .filter(|(_, session)| *session.place() == Place::In(zone))
+                .filter(|(_, session)| session.place().is_in(zone))
                 .map(|(id, session)| (id.0, session.leg().stay))
                 .collect();
             members.sort_unstable();

@@ -127,7 +127,7 @@ impl World {
         }
         for (zone, seat) in &self.node.zones {
             // One that is ending right now may have left its zone, or not yet.
-            let here = || hub.sessions().filter(|(_, s)| *s.place() == Place::In(*zone));
+            let here = || hub.sessions().filter(|(_, s)| s.place().is_in(*zone));
             let staying = here().filter(|(_, session)| session.ending().is_none()).count();
             let (all, members) = (here().count(), seat.machine.counts().members);
             if !(staying..=all).contains(&members) {

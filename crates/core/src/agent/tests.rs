@@ -57,7 +57,7 @@ fn a_panic_takes_back_what_the_callback_wanted_and_ends_the_session() {
     let mut agent = started();
     let empty: Native = Arc::new(Bytes::new());
     agent.handle(Time::ZERO, AgentInput::Told(Delivery::Message(empty)));
-    assert_eq!(outputs(&mut agent), ["EndSession(SessionId(1), AgentFault)"]);
+    assert_eq!(outputs(&mut agent), ["Session(SessionId(1), End(AgentFault))"]);
     assert!(agent.is_over() && agent.next_deadline().is_none());
     assert!(agent.fault().is_some_and(|text| text.contains("told to")));
     agent.handle(Time::from_millis(10), AgentInput::Wake);

@@ -114,7 +114,7 @@ impl Hub {
             Place::Joining(joining) if !session.seats().iter().any(Seating::is_open) => {
                 Some(KeptZone { name: joining.name.clone(), seated: false })
             }
-            Place::Joining(_) | Place::In(_) | Place::Nowhere => None,
+            Place::Joining(_) | Place::In(_) | Place::Lobby(_) => None,
         });
         joining.collect()
     }

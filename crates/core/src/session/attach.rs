@@ -2,17 +2,15 @@
 //! Welcome. Both go on where the client is, or give it the whole state.
 
 use rejoin_wire::SharedFrame;
-use rejoin_wire::v1::{Position, Rung, RungReason, server_frame};
+use rejoin_wire::v1::{Rung, RungReason, server_frame};
 
 use super::context::shared;
 use super::life::{AttachStep, Attached, PendingAttach};
 use super::{AfterCommit, Place, SessionContext, SessionCore};
-use crate::connection::ToConnection;
 use crate::event::Event;
-use crate::exchange::{Attach, InPlace, Link, ResumeFrom, ToZone};
-use crate::id::{ConnectionId, Leg, SessionEpoch};
+use crate::exchange::{Attach, Link, ResumeFrom, ToZone};
+use crate::id::SessionEpoch;
 use crate::mark::{Mark, hit};
-use crate::scope::History;
 use crate::timeline::What;
 
 /// Where a member's stream goes on.
@@ -40,8 +38,8 @@ impl SessionCore {
         // Without that, its place was given to it by an earlier call.
         let Some(pending) = self.attached().and_then(Attached::pending) else { return };
         let zone = match &self.place {
-            Place::Nowhere => return self.welcome_in_lobby(cx, link),
-            Place::In(zone) => Some(*zone),
+            Place::Lobby(_) => return self.welcome_in_lobby(cx, link),
+            Place::In(inside) => Some(inside.zone),
             Place::Joining(joining) => joining.asked.map(|_| joining.zone),
         };
         let Some(zone) = zone.filter(|zone| cx.zones.owner(*zone).is_some()) else { return };
@@ -55,7 +53,7 @@ impl SessionCore {
             from,
             backlog,
             oldest_unacked: pending.oldest_unacked(),
-            lost_known: self.lost_known,
+            lost_known: self.losses.known(),
             welcome: Some(Box::new(welcome)),
         };
         if let Some(attached) = self.attached_mut() {
@@ -107,7 +105,7 @@ impl SessionCore {
     fn point(&self, pending: &PendingAttach) -> Point {
         let lost = |reason| Point::without_backlog(ResumeFrom::Lost(reason), 0);
         let Some((leg, seq)) = pending.point.position else { return lost(RungReason::Cold) };
-        if self.is_rolled_back(leg) {
+        if self.losses.is_rolled_back(leg) {
             return Point::without_backlog(ResumeFrom::RolledBack(leg), 0);
         }
         if leg.stay == self.leg.stay {
@@ -122,19 +120,15 @@ impl SessionCore {
         }
     }
 
-    /// Whether a position that its client names may be of a stream that is gone.
-    fn is_rolled_back(&self, leg: Leg) -> bool {
-        self.history == History::RolledBack || self.rejoined_stay == Some(leg.stay)
-    }
-
     /// Welcomes a connection to a session that is in no zone.
     fn welcome_in_lobby(&mut self, cx: &mut SessionContext<'_>, link: Link) {
         let Some(pending) = self.attached_mut().and_then(Attached::take_pending) else {
             return crate::never!("{:?} has a link and no Welcome to say on it", self.id);
         };
         let Point { from, backlog, leg } = self.point(&pending);
-        let continued = self.inbound.continue_at(pending.oldest_unacked(), self.lost_known);
-        let is_zone_lost = std::mem::take(&mut self.zone_lost);
+        let continued = self.inbound.continue_at(pending.oldest_unacked(), self.losses.known());
+        let is_zone_lost =
+            self.lobby_mut().is_some_and(|lobby| std::mem::take(&mut lobby.has_lost_zone));
         let mut welcome = pending.welcome;
         welcome.lost_upstream = continued.lost;
         welcome.applied = self.inbound.applied();
@@ -196,66 +190,6 @@ impl SessionCore {
         self.route(cx);
         for frame in frames {
             cx.send(link.connection, frame);
-        }
-    }
-
-    /// Its zone runs again from its last commit: the connection is asked where its client's streams are, so that
-    /// its place can be given to it again without a Welcome.
-    pub(super) fn find_place_again(&self, cx: &mut SessionContext<'_>) {
-        if let Some(link) = self.hearing_link() {
-            let ask = ToConnection::NamePosition(self.leg.stay);
-            cx.tell_connection(link.connection, ask);
-        }
-    }
-
-    /// The connection says where its client's streams are.
-    pub(crate) fn take_place_again(
-        &mut self,
-        cx: &mut SessionContext<'_>,
-        connection: ConnectionId,
-        stay: u32,
-        acked: Option<Position>,
-        oldest_unacked: u64,
-    ) {
-        if !self.is_live_on(connection) {
-            return hit(Mark::StaleIgnored);
-        }
-        // What the zone had sent is exact; a zone that got stuck cannot say it.
-        let sent = self.attached_mut().and_then(|attached| attached.left.take());
-        let acked = acked.map(|acked| (Leg::from_wire(acked.leg), acked.seq));
-        self.attach_again(cx, stay, InPlace { acked, sent }, oldest_unacked);
-    }
-
-    /// Gives a connection that was welcomed before its place in an incarnation of its zone that is new.
-    pub(super) fn attach_again(
-        &mut self,
-        cx: &mut SessionContext<'_>,
-        stay: u32,
-        known: InPlace,
-        oldest_unacked: u64,
-    ) {
-        let Some(link) = self.hearing_link() else { return };
-        let Place::In(zone) = self.place else { return hit(Mark::StaleIgnored) };
-        if self.leg.stay != stay {
-            return hit(Mark::StaleIgnored);
-        }
-        let attach = Attach {
-            session: self.id,
-            stay,
-            link,
-            from: ResumeFrom::InPlace(known),
-            backlog: Vec::new(),
-            oldest_unacked,
-            lost_known: self.lost_known,
-            welcome: None,
-        };
-        cx.tell_zone(zone, ToZone::Attach(Box::new(attach)));
-    }
-
-    /// The last number that its zone had sent to its client when a callback failed.
-    pub(crate) fn note_left(&mut self, left: (Leg, u64)) {
-        if let Some(attached) = self.attached_mut() {
-            attached.left = Some(left);
         }
     }
 }

@@ -94,7 +94,8 @@ impl SessionCore {
     ) {
         if self.calls.as_ref().is_none_or(|calls| calls.is_empty()) {
             self.calls = None;
-            self.flags.set(Flags::AWAITING_RESPONSE, self.zone_awaits);
+            let zone_awaits = self.place.inside().is_some_and(|inside| inside.awaits);
+            self.flags.set(Flags::AWAITING_RESPONSE, zone_awaits);
         }
         match call.key[..].try_into() {
             Ok(ticket) => cx.answer(u64::from_be_bytes(ticket), Answer::Called(result)),
@@ -112,7 +113,9 @@ impl SessionCore {
     /// Its zone waits for an answer of its client, or does not any more.
     pub(super) fn set_awaiting(&mut self, is_open: bool) {
         let own = self.calls.as_ref().is_some_and(|calls| !calls.is_empty());
-        self.zone_awaits = is_open;
+        if let Some(inside) = self.inside_mut() {
+            inside.awaits = is_open;
+        }
         self.flags.set(Flags::AWAITING_RESPONSE, is_open || own);
     }
 }

@@ -101,7 +101,7 @@ pub(crate) enum FindReason {
     /// Its client said so with the frame of this number, and showed a seat perhaps.
     Join { to: u64, seat: String },
     /// The game of the zone that it has just left sends it on.
-    Transfer(super::place::Departure),
+    Transfer(super::departure::Departure),
     /// A command says so, perhaps with a seat.
     Command { ticket: u64, seat: Option<SeatId> },
 }

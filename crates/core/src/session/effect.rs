@@ -3,7 +3,7 @@
 
 use rejoin_wire::SharedFrame;
 
-use super::{FromSession, Outgoing, Place, SessionContext, SessionCore, row};
+use super::{FromSession, Outgoing, SessionContext, SessionCore, row};
 use crate::exchange::{Link, ToZone};
 use crate::gate::Gated;
 use crate::hub::HubOutput;
@@ -56,7 +56,7 @@ impl SessionCore {
     /// for it, so a client that reads nothing is read no further.
     pub(super) fn takes_no_frames(&self, cx: &SessionContext<'_>) -> bool {
         let window = cx.config.window_frames as usize;
-        self.place == Place::Nowhere && (self.is_gate_full() || self.downstream.unacked() >= window)
+        self.place.is_lobby() && (self.is_gate_full() || self.downstream.unacked() >= window)
     }
 
     /// A batch is durable.
@@ -84,7 +84,7 @@ impl SessionCore {
             }
         }
         self.gate.end_input();
-        if !self.is_over && self.gate.is_due() {
+        if !self.is_over() && self.gate.is_due() {
             let changes = row::changes(self);
             self.gate.submit(changes);
         }

@@ -10,18 +10,48 @@ use crate::orders::EndOf;
 use crate::timeline::What;
 use crate::zone::Delivery;
 
+/// Whether a session goes on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) enum Ending {
+    /// It does.
+    #[default]
+    None,
+    /// It ends for this reason; its zone or the directory still has a part of it.
+    UnderWay(EndCause),
+    /// Nothing of it is left anywhere else, and its scope is being deleted.
+    Over(EndCause),
+}
+
+impl Ending {
+    pub(super) fn cause(self) -> Option<EndCause> {
+        match self {
+            Self::None => None,
+            Self::UnderWay(cause) | Self::Over(cause) => Some(cause),
+        }
+    }
+
+    pub(super) fn is_over(self) -> bool {
+        matches!(self, Self::Over(_))
+    }
+}
+
 impl SessionCore {
+    /// Whether it is on its way out.
+    pub(super) fn is_ending(&self) -> bool {
+        self.ending != Ending::None
+    }
+
     /// Ends the session: its zone parts it first.
     pub(crate) fn end(&mut self, cx: &mut SessionContext<'_>, cause: EndCause) {
-        if self.ending.is_some() {
+        if self.is_ending() {
             return;
         }
         self.lose_voice(cx, cause);
         self.timeline.record(cx.at.wall, What::Ending, cause as u32);
         let zone = match &self.place {
-            Place::In(zone) => Some(*zone),
+            Place::In(inside) => Some(inside.zone),
             Place::Joining(joining) => joining.asked.map(|_| joining.zone),
-            Place::Nowhere => None,
+            Place::Lobby(_) => None,
         };
         match zone {
             Some(zone) => {
@@ -35,14 +65,14 @@ impl SessionCore {
 
     /// After a start: it was ending in no zone.
     pub(crate) fn end_again(&mut self, cx: &mut SessionContext<'_>) {
-        if let Some(cause) = self.ending.take() {
+        if let Some(cause) = std::mem::take(&mut self.ending).cause() {
             self.end(cx, cause);
         }
     }
 
     /// Marks the session as ending and takes its voice; its connection is told once that is committed.
     pub(super) fn lose_voice(&mut self, cx: &mut SessionContext<'_>, cause: EndCause) {
-        self.ending = Some(cause);
+        self.ending = Ending::UnderWay(cause);
         let (player, credential, connection) = (self.player, self.credential, self.connection());
         self.detach(cx, Life::Away(Away::default()));
         self.after(AfterCommit::Tell(FromSession::EndCommitted { player, credential }));
@@ -58,13 +88,15 @@ impl SessionCore {
         self.fail_words(cx);
         let Some(last) = self.linger(last) else { return };
         self.fail_calls(cx);
-        let cause = self.ending.unwrap_or(EndCause::Left);
+        let Some(cause) = self.ending.cause() else {
+            return crate::never!("{:?} is at its end, and nobody has ended it", self.id);
+        };
         last.into_iter().for_each(|effect| self.after(effect));
         if self.is_native() {
             self.tell_local(Delivery::Ended(cause));
         }
         self.after_event(Event::PlayerLeft { session: self.id, player: self.player, cause });
-        self.is_over = true;
+        self.ending = Ending::Over(cause);
         self.gate.close();
     }
 
@@ -76,7 +108,7 @@ impl SessionCore {
         }
         hit(Mark::SeatLingered);
         self.downstream.clear_earlier();
-        if self.place != Place::Nowhere {
+        if !self.place.is_lobby() {
             self.leave_place();
         }
         self.touch();

@@ -28,7 +28,11 @@ impl SessionCore {
                 self.answered_in_zone(cx, call, number, payload);
             }
             ToSession::Awaiting { open } => self.set_awaiting(open),
-            ToSession::Avatar { avatar } => self.set_avatar(avatar),
+            ToSession::Avatar { avatar } => {
+                if let Some(inside) = self.inside_mut() {
+                    inside.avatar = avatar;
+                }
+            }
         }
     }
 }

@@ -50,7 +50,7 @@ impl SessionCore {
 
     /// Its hold has not begun, or waits for the end of a match.
     fn is_held_without_end(&self) -> bool {
-        matches!(self.life, Life::Away(Away { until: None, .. })) && self.ending.is_none()
+        matches!(self.life, Life::Away(Away { until: None, .. })) && !self.is_ending()
     }
 
     /// After a start every zone of before is open, and players are let in: holds begin to run.
@@ -62,7 +62,7 @@ impl SessionCore {
 
     /// A session that dropped on its way in is held as the members of its zone are from now on.
     pub(super) fn hold_inside(&mut self, cx: &mut SessionContext<'_>) {
-        let is_away = self.ending.is_none() && self.is_held();
+        let is_away = !self.is_ending() && self.is_held();
         let waits = cx
             .zone(self.zone())
             .is_some_and(|zone| zone.match_running && matches!(zone.hold, Hold::UntilMatchEnds(_)));
@@ -120,7 +120,7 @@ impl SessionCore {
 
     /// The match of a zone ended: a hold that waited for that ends with it.
     pub(crate) fn match_ended(&mut self, cx: &mut SessionContext<'_>, zone: ZoneId) {
-        if self.place == Place::In(zone) && self.is_held_without_end() {
+        if self.place.is_in(zone) && self.is_held_without_end() {
             hit(Mark::HoldMatchEnded);
             self.hold_ended(cx);
         }

@@ -27,13 +27,15 @@ impl SessionCore {
         stay: u32,
         up: Up,
     ) {
-        let is_here = self.place == Place::Nowhere && self.leg.stay == stay;
+        let is_here = self.place.is_lobby() && self.leg.stay == stay;
         if !self.is_live_on(connection) || !is_here {
             return hit(Mark::StaleIgnored);
         }
         if self.takes_no_frames(cx) {
             hit(Mark::Waited);
-            self.owes_resend = true;
+            if let Some(lobby) = self.lobby_mut() {
+                lobby.owes_resend = true;
+            }
             return;
         }
         self.consume(cx, up);
@@ -96,29 +98,24 @@ impl SessionCore {
             return hit(Mark::StaleIgnored);
         }
         let is_open = leg.stay == self.leg.stay;
-        self.rejoined_stay.take_if(|stay| *stay <= leg.stay);
+        self.losses.reads(leg.stay);
         if is_open && self.zone().is_some() {
             self.downstream.clear_earlier();
         }
         // It has heard of the leg that was opened for it: nothing it names from now on is of another.
-        if is_open && self.set_history(History::Whole) {
+        if is_open && self.losses.set_history(History::Whole) {
             self.touch();
         }
-    }
-
-    /// Notes whether something that was told to the client may be gone. True: that is news.
-    pub(super) fn set_history(&mut self, history: History) -> bool {
-        let is_news = self.history != history;
-        self.history = history;
-        self.history_dirty |= is_news;
-        is_news
     }
 
     /// Asks for the frames that the session did not take, if it takes frames now.
     pub(super) fn ask_for_frames(&mut self, cx: &mut SessionContext<'_>) {
         let Some(link) = self.hearing_link() else { return };
-        if self.owes_resend && !self.takes_no_frames(cx) {
-            self.owes_resend = false;
+        if self.takes_no_frames(cx) {
+            return;
+        }
+        let owes = self.lobby_mut().is_some_and(|lobby| std::mem::take(&mut lobby.owes_resend));
+        if owes {
             let resend = ToConnection::Resend(self.inbound.applied());
             cx.tell_connection(link.connection, resend);
         }
@@ -128,10 +125,12 @@ impl SessionCore {
     pub(super) fn route(&mut self, cx: &mut SessionContext<'_>) {
         let Some(connection) = self.connection().filter(|_| self.is_welcomed()) else { return };
         let route = match self.place {
-            Place::Nowhere => Route::Session,
+            Place::Lobby(_) => Route::Session,
             Place::Joining(_) | Place::In(_) => Route::Nowhere,
         };
-        self.owes_resend = false;
+        if let Some(lobby) = self.lobby_mut() {
+            lobby.owes_resend = false;
+        }
         let routed = Routed { stay: self.leg.stay, route, applied: self.inbound.applied() };
         cx.tell_connection(connection, ToConnection::Routed(routed));
     }

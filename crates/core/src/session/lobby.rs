@@ -8,7 +8,8 @@ use rejoin_wire::v1::{
 
 use super::context::shared;
 use super::{
-    AfterCommit, FindReason, FindZone, FromSession, Outgoing, Place, SessionContext, SessionCore,
+    AfterCommit, FindReason, FindZone, FromSession, Lobby, Outgoing, Place, SessionContext,
+    SessionCore,
 };
 use crate::connection::ToConnection;
 use crate::event::EndCause;
@@ -170,7 +171,7 @@ impl SessionCore {
     pub(super) fn leave_place(&mut self) -> Leg {
         self.leg = Leg::first(self.leg.stay.saturating_add(1));
         self.downstream.enter(self.leg, self.hearing_link());
-        self.place = Place::Nowhere;
+        self.place = Place::Lobby(Lobby::default());
         self.touch();
         self.leg
     }

@@ -6,8 +6,8 @@ use rejoin_wire::v1::{PartCause, RefusalCode};
 
 use super::life::Life;
 use super::{
-    AfterCommit, Changes, FindReason, FindZone, FromSession, Place, Serializer, SessionContext,
-    SessionCore,
+    AfterCommit, Changes, FindReason, FindZone, FromSession, InZone, Place, Serializer,
+    SessionContext, SessionCore,
 };
 use crate::exchange::{Native, ToZone, ZoneName};
 use crate::hub::{Answer, HubOutput};
@@ -41,10 +41,10 @@ impl SessionCore {
         payload: Bytes,
         seat: Option<SeatId>,
     ) {
-        if !matches!(self.life, Life::Local) || self.ending.is_some() {
+        if !matches!(self.life, Life::Local) || self.is_ending() {
             return cx.answer(ticket, Answer::Unknown);
         }
-        if self.place != Place::Nowhere {
+        if !self.place.is_lobby() {
             return cx.answer(ticket, Answer::Refused(RefusalCode::AlreadyJoined));
         }
         hit(if seat.is_some() { Mark::NativeSeated } else { Mark::NativeJoining });
@@ -75,15 +75,15 @@ impl SessionCore {
         payload: Bytes,
     ) {
         let answer = match &self.place {
-            _ if self.ending.is_some() => Answer::Unknown,
-            Place::Nowhere => return self.find_for_command(cx, ticket, name, payload, None),
+            _ if self.is_ending() => Answer::Unknown,
+            Place::Lobby(_) => return self.find_for_command(cx, ticket, name, payload, None),
             Place::Joining(_) => Answer::Refused(RefusalCode::NotMember),
             Place::In(_) if !cx.zones.has_kind(&name.kind) => {
                 Answer::Refused(RefusalCode::UnknownKind)
             }
-            Place::In(zone) => {
+            Place::In(inside) => {
                 hit(Mark::SessionMoved);
-                let (zone, target) = (*zone, ZoneId::of(&name.kind, &name.name));
+                let (zone, target) = (inside.zone, ZoneId::of(&name.kind, &name.name));
                 let (session, stay) = (self.id, self.leg.stay);
                 let transfer = ToZone::Transfer { session, stay, to: name, payload };
                 match cx.tell_open_zone(zone, transfer) {
@@ -98,11 +98,11 @@ impl SessionCore {
     /// Leaves its zone.
     pub(crate) fn part(&mut self, cx: &mut SessionContext<'_>) -> Answer {
         match self.place {
-            Place::In(zone) => {
+            Place::In(InZone { zone, .. }) => {
                 let (session, stay, cause) = (self.id, self.leg.stay, PartCause::Asked);
                 cx.tell_open_zone(zone, ToZone::Part { session, stay, cause })
             }
-            Place::Nowhere | Place::Joining(_) => Answer::Refused(RefusalCode::NotMember),
+            Place::Lobby(_) | Place::Joining(_) => Answer::Refused(RefusalCode::NotMember),
         }
     }
 

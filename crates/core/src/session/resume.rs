@@ -131,7 +131,7 @@ impl SessionCore {
 
     /// What this token is to the session.
     pub(crate) fn presented(&self, token: &[u8]) -> Presented {
-        let token = Secret::from_slice(token).filter(|_| self.ending.is_none());
+        let token = Secret::from_slice(token).filter(|_| !self.is_ending());
         token.map_or(Presented::Unknown, |token| self.tokens.present(&token))
     }
 
@@ -212,7 +212,7 @@ impl SessionCore {
         if !is_found {
             let through = point.oldest_unacked.saturating_sub(1);
             let token = self.attached().and_then(|attached| attached.unconfirmed);
-            self.lost_told = token.map(|token| (token, through));
+            self.losses.tell(token, through);
         }
         self.after(AfterCommit::Attach(self.epoch));
     }
@@ -228,7 +228,7 @@ impl SessionCore {
         self.give_way(cx);
         let hold_ms = self.hold_of(cx).as_millis();
         let is_compressed = agrees_to_compress(cx, newcomer);
-        if self.history == History::RolledBack {
+        if self.losses.history() == History::RolledBack {
             self.tokens.forget_key();
         }
         let (number, token) = self.tokens.issue(cx.chance);
@@ -312,7 +312,7 @@ impl SessionCore {
     /// A client shows something that this session gave out and does not know any more: the store holds an
     /// earlier state than it once held.
     fn store_went_back(&mut self, cx: &mut SessionContext<'_>) {
-        if self.set_history(History::RolledBack) {
+        if self.losses.set_history(History::RolledBack) {
             self.touch();
         }
         cx.tell(self.id, FromSession::StoreWentBack);
@@ -325,7 +325,7 @@ impl SessionCore {
         self.timeline.record(cx.at.wall, What::RetiredToken, 0);
         // A hello that was under way when the token was confirmed is no theft, and neither is
         // one that holds the player's key.
-        let is_stolen = newcomer.opened_at > self.confirmed_at && !newcomer.is_signed;
+        let is_stolen = newcomer.opened_at > self.tokens.confirmed_at() && !newcomer.is_signed;
         if cx.config.end_on_retired_token && is_stolen {
             self.end(cx, EndCause::Kicked);
         }
@@ -360,14 +360,8 @@ impl SessionCore {
 
     /// The client has shown that it has a token. True: some were retired by that.
     fn confirm(&mut self, cx: &SessionContext<'_>, number: TokenNumber) -> bool {
-        if let Some((_, through)) = self.lost_told.take_if(|(told, _)| *told <= number) {
-            self.lost_known = self.lost_known.max(through);
-        }
-        let is_news = self.tokens.confirm(number);
-        if is_news {
-            self.confirmed_at = cx.at.now;
-        }
-        is_news
+        self.losses.confirm(number);
+        self.tokens.confirm(cx.at.now, number)
     }
 
     /// The player comes back: how often may it do that? If not now, the wait.

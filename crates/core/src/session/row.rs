@@ -8,13 +8,16 @@ use prost::Message;
 
 use super::life::{Away, Life};
 use super::token::Tokens;
-use super::{Downstream, Flags, Identity, Joining, Place, Serializer, SessionCore};
+use super::{
+    Downstream, Ending, Flags, Identity, InZone, Joining, Lobby, Losses, Place, Serializer,
+    SessionCore,
+};
 use crate::event::EndCause;
 use crate::exchange::{Hold, ZoneName};
 use crate::gate::Gate;
 use crate::id::{GameId, Leg, PlayerId, SeatId, SessionEpoch, SessionId, ZoneId};
 use crate::planted::{Bug, is_armed};
-use crate::scope::{Change, History, Opened, RESTORED, ScopeId};
+use crate::scope::{Change, Opened, ScopeId};
 use crate::seat::{SeatStep, Seating};
 use crate::secret::SecretHash;
 use crate::stream::{Inbound, OutboxLimits};
@@ -140,14 +143,8 @@ const CAUSES: [EndCause; 9] = [
 pub(super) fn changes(session: &mut SessionCore) -> Vec<Change> {
     let row = row_of(session);
     let mut changes = vec![Change::Put(Bytes::from_static(SELF), Bytes::from(row.encode_to_vec()))];
-    session.downstream.changes(session.place == Place::Nowhere, &mut changes);
-    if std::mem::take(&mut session.history_dirty) {
-        let key = Bytes::from_static(RESTORED);
-        changes.push(match session.history {
-            History::RolledBack => Change::Put(key, Bytes::new()),
-            History::Whole => Change::Delete(key),
-        });
-    }
+    session.downstream.changes(session.place.is_lobby(), &mut changes);
+    changes.extend(session.losses.next_change());
     for (slot, entry) in session.timeline.unstored() {
         let row = EntryRow { at_ms: entry.at.0, what: entry.what as u32, detail: entry.detail };
         let key = Bytes::from(format!("timeline/{slot:02}"));
@@ -159,9 +156,9 @@ pub(super) fn changes(session: &mut SessionCore) -> Vec<Change> {
 
 fn row_of(session: &SessionCore) -> Row {
     let (place, zone, joining) = match &session.place {
-        Place::Nowhere => (0, 0, None),
+        Place::Lobby(_) => (0, 0, None),
         Place::Joining(joining) => (1, joining.zone.0, Some(joining)),
-        Place::In(zone) => (2, zone.0, None),
+        Place::In(inside) => (2, inside.zone.0, None),
     };
     let (hold, hold_us) = match session.hold {
         Hold::None => (0, 0),
@@ -200,7 +197,7 @@ fn row_of(session: &SessionCore) -> Row {
         disconnect_callback: session.disconnect_callback,
         ending: CAUSES
             .iter()
-            .position(|cause| Some(*cause) == session.ending)
+            .position(|cause| Some(*cause) == session.ending.cause())
             .map_or(0, |index| index as u32 + 1),
         began_ms: session.began.0,
         timeline: session.timeline.count(),
@@ -214,7 +211,7 @@ fn row_of(session: &SessionCore) -> Row {
         } else {
             Bytes::copy_from_slice(&session.credential.0)
         },
-        lost_known: session.lost_known,
+        lost_known: session.losses.known(),
         token_key: session.tokens.key().map(|(key, _)| key.to_vec().into()).unwrap_or_default(),
         token_keyed_from: session.tokens.key().map_or(0, |(_, from)| from),
     }
@@ -292,11 +289,10 @@ pub(super) fn load(
     session.permissions = row.permissions;
     session.data = row.data;
     session.disconnect_callback = row.disconnect_callback;
-    session.ending = ending;
+    session.ending = ending.map_or(Ending::None, Ending::UnderWay);
     session.timeline = Timeline::resumed(row.timeline);
     session.gate = Gate::opened(ScopeId::Session(id), opened);
-    session.lost_known = row.lost_known;
-    session.history = opened.history();
+    session.losses = Losses::restored(row.lost_known, opened.history());
     session.seats = row.seats.iter().map(seating_of).collect::<Result<_, _>>()?;
     Ok(session)
 }
@@ -311,7 +307,7 @@ fn tokens_of(row: &Row) -> Tokens {
 
 fn place_of(row: &Row) -> Place {
     match row.place {
-        0 => Place::Nowhere,
+        0 => Place::Lobby(Lobby::default()),
         1 => Place::Joining(Box::new(Joining {
             zone: ZoneId(row.zone),
             name: ZoneName { kind: row.zone_kind.clone(), name: row.zone_name.clone() },
@@ -320,6 +316,6 @@ fn place_of(row: &Row) -> Place {
             poisoned: row.join_poisoned,
             asked: None,
         })),
-        _ => Place::In(ZoneId(row.zone)),
+        _ => Place::In(InZone::new(ZoneId(row.zone))),
     }
 }

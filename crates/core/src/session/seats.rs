@@ -171,7 +171,7 @@ impl SessionCore {
 
     fn forget_seat(&mut self, cx: &mut SessionContext<'_>, stay: u32) {
         self.seats.retain(|seating| seating.stay != stay);
-        let is_over = self.ending.is_some() && self.place == Place::Nowhere;
+        let is_over = self.is_ending() && self.place.is_lobby();
         if is_over && self.seats.is_empty() {
             self.finish_end(cx, None);
         } else {

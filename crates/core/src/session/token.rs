@@ -13,6 +13,7 @@ use std::collections::VecDeque;
 
 use crate::chance::Chance;
 use crate::secret::{Secret, SecretHash};
+use crate::time::Time;
 
 /// How many unconfirmed tokens are kept beside the confirmed one.
 pub const ISSUED_MAX: usize = 4;
@@ -54,6 +55,8 @@ pub struct Tokens {
     last: TokenNumber,
     /// The key, and the first token under it; none before that is issued.
     key: Option<(TokenKey, TokenNumber)>,
+    /// When one was confirmed that retired others.
+    confirmed_at: Time,
 }
 
 impl Tokens {
@@ -104,14 +107,24 @@ impl Tokens {
 
     /// The holder has shown or confirmed this token: those before it are retired. False when there
     /// was nothing left to retire.
-    pub fn confirm(&mut self, number: TokenNumber) -> bool {
+    pub fn confirm(&mut self, now: Time, number: TokenNumber) -> bool {
         let mut changed = false;
         while let Some(front) = self.valid.front().copied().filter(|(first, _)| *first < number) {
             self.valid.pop_front();
             self.retire(front);
             changed = true;
         }
+        if changed {
+            self.confirmed_at = now;
+        }
         changed
+    }
+
+    /// When a token was confirmed last that retired others. A hello on a connection that was opened earlier may show
+    /// one of those in good faith.
+    #[must_use]
+    pub fn confirmed_at(&self) -> Time {
+        self.confirmed_at
     }
 
     /// Whether this is the newest token.
@@ -213,7 +226,7 @@ mod tests {
     fn ten_lost_welcomes_do_not_lock_out_the_confirmed_token() {
         let (mut tokens, mut chance) = (Tokens::default(), chance());
         let (first, confirmed) = tokens.issue(&mut chance);
-        tokens.confirm(first);
+        tokens.confirm(Time::ZERO, first);
         let newest = (0..10).map(|_| tokens.issue(&mut chance)).last();
         assert_eq!(tokens.present(&confirmed), Presented::Valid(first));
         let (number, secret) = newest.expect("ten were issued");
@@ -225,18 +238,18 @@ mod tests {
     fn confirming_retires_only_what_was_issued_before() {
         let (mut tokens, mut chance) = (Tokens::default(), chance());
         let issued: Vec<_> = (0..4).map(|_| tokens.issue(&mut chance)).collect();
-        assert!(tokens.confirm(issued[2].0));
+        assert!(tokens.confirm(Time::ZERO, issued[2].0));
         let verdicts: Vec<_> = issued.iter().map(|(_, secret)| tokens.present(secret)).collect();
         assert_eq!(verdicts[..2], [Presented::Retired, Presented::Retired]);
         assert_eq!(verdicts[2..], [Presented::Valid(issued[2].0), Presented::Valid(issued[3].0)]);
-        assert!(!tokens.confirm(issued[1].0), "an older confirmation changes nothing");
+        assert!(!tokens.confirm(Time::ZERO, issued[1].0), "an older confirmation changes nothing");
     }
 
     #[test]
     fn rows_carry_everything_over() {
         let (mut tokens, mut chance) = (Tokens::default(), chance());
         let issued: Vec<_> = (0..6).map(|_| tokens.issue(&mut chance)).collect();
-        tokens.confirm(issued[3].0);
+        tokens.confirm(Time::ZERO, issued[3].0);
         let rows = tokens.rows().map(|(number, hash, valid)| {
             (number, SecretHash::from_slice(&hash).expect("32 bytes"), valid)
         });
@@ -253,7 +266,7 @@ mod tests {
         let mut issued = Vec::new();
         for _ in 0..200 {
             let (number, secret) = tokens.issue(&mut chance);
-            tokens.confirm(number);
+            tokens.confirm(Time::ZERO, number);
             issued.push(secret);
         }
         let newest = issued.pop().expect("the last one");
@@ -272,7 +285,7 @@ mod tests {
     fn a_token_issued_after_the_state_that_was_put_back_is_lost() {
         let (mut tokens, mut chance) = (Tokens::default(), chance());
         let (first, _) = tokens.issue(&mut chance);
-        tokens.confirm(first);
+        tokens.confirm(Time::ZERO, first);
         let mut earlier = tokens.clone();
         let (_, later) = tokens.issue(&mut chance);
         assert_eq!(earlier.present(&later), Presented::Lost);
@@ -281,7 +294,7 @@ mod tests {
         assert!(matches!(earlier.present(&other), Presented::Valid(_)));
         earlier.forget_key();
         let (newest, _) = earlier.issue(&mut Chance::from_seed([9; 32]));
-        earlier.confirm(newest);
+        earlier.confirm(Time::ZERO, newest);
         assert_eq!(earlier.present(&later), Presented::Unknown);
         assert_eq!(earlier.present(&other), Presented::Retired, "the session issued it");
     }
@@ -297,7 +310,7 @@ mod tests {
         assert_eq!(tokens.present(&secrets[3]), Presented::Valid(TokenNumber(4)));
         let (number, newest) = tokens.issue(&mut chance);
         assert_eq!(number, TokenNumber(7));
-        tokens.confirm(number);
+        tokens.confirm(Time::ZERO, number);
         for secret in &secrets {
             assert_eq!(tokens.present(secret), Presented::Retired);
         }

@@ -126,11 +126,7 @@ impl SessionCore {
     /// The zone it is in or on its way into.
     #[must_use]
     pub fn zone(&self) -> Option<ZoneId> {
-        match &self.place {
-            Place::Nowhere => None,
-            Place::Joining(joining) => Some(joining.zone),
-            Place::In(zone) => Some(*zone),
-        }
+        self.place.zone()
     }
 
     /// The open leg, if it is in no zone; its stay in any case.
@@ -148,7 +144,7 @@ impl SessionCore {
     /// Why it ends, if it does.
     #[must_use]
     pub fn ending(&self) -> Option<EndCause> {
-        self.ending
+        self.ending.cause()
     }
 
     /// How its messages are written.
@@ -190,7 +186,7 @@ impl SessionCore {
     /// Whether something that was told to the client may be gone.
     #[must_use]
     pub fn history(&self) -> History {
-        self.history
+        self.losses.history()
     }
 
     /// All that is shown of it.
@@ -207,19 +203,19 @@ impl SessionCore {
             hold: self.hold,
             flags: self.flags,
             permissions: self.permissions,
-            avatar: self.avatar,
+            avatar: self.place.inside().and_then(|inside| inside.avatar),
             data: self.data.clone(),
         }
     }
 
     /// Whether its scope is being deleted, and nothing else of it is left.
     pub(crate) fn is_over(&self) -> bool {
-        self.is_over
+        self.ending.is_over()
     }
 
     /// Whether its scope is deleted, and nothing waited for that any more.
     pub(crate) fn is_gone(&self) -> bool {
-        self.is_over && self.gate.is_at_rest()
+        self.is_over() && self.gate.is_at_rest()
     }
 }
 
@@ -243,11 +239,6 @@ impl SessionCore {
     pub(crate) fn set_permissions(&mut self, permissions: Option<u32>) {
         self.permissions = permissions.unwrap_or(self.permissions);
         self.touch();
-    }
-
-    /// The object that its player controls is another one.
-    pub(super) fn set_avatar(&mut self, avatar: Option<ObjectId>) {
-        self.avatar = avatar;
     }
 
     /// Its client has answered a ping.

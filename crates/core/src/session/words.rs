@@ -9,7 +9,7 @@ use rejoin_wire::v1::{Down, Message, down, server_frame};
 use rejoin_wire::{Limits, SharedFrame};
 
 use super::context::shared;
-use super::{AfterCommit, FromSession, Place, SessionContext, SessionCore};
+use super::{AfterCommit, FromSession, InZone, Place, SessionContext, SessionCore};
 use crate::exchange::ToZone;
 use crate::hub::Answer;
 use crate::id::{CallId, ZoneId};
@@ -64,7 +64,7 @@ impl SessionCore {
         payload: &Bytes,
         frames: &mut BTreeMap<u64, SharedFrame>,
     ) -> Result<Option<ZoneId>, Answer> {
-        let is_outside = self.place == Place::Nowhere && !self.is_native() && !self.zone_lost;
+        let is_outside = self.hears_lobby() && !self.is_native();
         if !is_outside || self.is_gate_full() {
             return self.take_word(cx, word);
         }
@@ -77,7 +77,7 @@ impl SessionCore {
 
     /// Why the session takes no further message, if it does not.
     pub(super) fn refuses_words(&self) -> Option<Answer> {
-        if self.ending.is_some() {
+        if self.is_ending() {
             return Some(Answer::Unknown);
         }
         let is_full = self.is_gate_full() || self.words.len() >= WORDS_MAX;
@@ -96,13 +96,13 @@ impl SessionCore {
         }
         match &self.place {
             _ if self.is_native() => self.say_word(cx, word),
-            Place::Nowhere if !self.zone_lost => self.say_word(cx, word),
-            Place::In(zone) => {
-                let zone = *zone;
+            Place::Lobby(lobby) if !lobby.has_lost_zone => self.say_word(cx, word),
+            Place::In(inside) => {
+                let zone = inside.zone;
                 self.words.push(word);
                 return Ok(Some(zone));
             }
-            Place::Nowhere | Place::Joining(_) => self.words.push(word),
+            Place::Lobby(_) | Place::Joining(_) => self.words.push(word),
         }
         Ok(None)
     }
@@ -135,13 +135,13 @@ impl SessionCore {
     pub(super) fn flush_words(&mut self, cx: &mut SessionContext<'_>) {
         match &self.place {
             // Its client is told first that the stream was lost; this would go with it.
-            Place::Nowhere if self.zone_lost => {}
-            Place::Nowhere => {
+            Place::Lobby(lobby) if lobby.has_lost_zone => {}
+            Place::Lobby(_) => {
                 for word in std::mem::take(&mut self.words) {
                     self.say_word(cx, word);
                 }
             }
-            Place::In(zone) => {
+            Place::In(InZone { zone, .. }) => {
                 for Word { number, body, .. } in &self.words {
                     let (number, to, body) = (*number, vec![self.id], body.clone());
                     cx.tell_zone(*zone, ToZone::Word { number, to, body });

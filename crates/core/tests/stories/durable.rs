@@ -196,7 +196,7 @@ fn assert_sound(desk: &mut Desk, what: &str) {
     assert!(desk.hub.is_ready(), "{what}: not ready");
     for kind in ["plaza", "hard"] {
         let id = ZoneId::of(kind, "p");
-        let here = desk.hub.sessions().filter(|(_, s)| *s.place() == Place::In(id)).count();
+        let here = desk.hub.sessions().filter(|(_, s)| s.place().is_in(id)).count();
         assert_eq!(desk.members(kind), here, "{what}: members of {kind}");
         assert_eq!(desk.is_open(kind), desk.store.has(ScopeId::Zone(id)) || here > 0, "{what}");
     }
@@ -211,7 +211,7 @@ fn assert_sound(desk: &mut Desk, what: &str) {
         }
         let applied = desk.client(name).applied;
         desk.client_mut(name).number = applied;
-        if desk.place(name) == Some(Place::Nowhere) {
+        if desk.is_in_lobby(name) {
             desk.join(name, "plaza");
         }
         desk.assert_plays(name);
@@ -283,7 +283,7 @@ fn a_crash_within_the_end_of_a_zone_leaves_nothing_of_it() {
     assert_sound_at_every_commit("zone end", both_in, |desk| desk.say("ann", "end"));
     let again: Act = |desk| {
         desk.say("ann", "end");
-        if desk.place("ann") == Some(Place::Nowhere) {
+        if desk.is_in_lobby("ann") {
             desk.join("ann", "plaza");
         }
     };

@@ -7,7 +7,6 @@ use rejoin_core::hub::{Answer, Command, HubInput, SessionCommand, SessionConfig,
 use rejoin_core::id::{GameId, SeatId, SessionId, ZoneId};
 use rejoin_core::scope::ScopeId;
 use rejoin_core::seat::{GameNews, SeatAsk, SeatStep};
-use rejoin_core::session::Place;
 use rejoin_core::wire::v1::{Join, RefusalCode, Rung, up};
 
 use crate::desk::clerk::Seat;
@@ -53,7 +52,7 @@ fn seated() -> (Desk, SeatId) {
 }
 
 fn is_inside(desk: &Desk, name: &str) -> bool {
-    desk.place(name) == Some(Place::In(ZoneId::of("plaza", &GAME.to_string())))
+    desk.is_inside(name, ZoneId::of("plaza", &GAME.to_string()))
 }
 
 fn members(desk: &Desk) -> usize {
@@ -341,7 +340,7 @@ fn a_claim_that_ran_out_in_a_crash_loses_nothing_of_whom_the_zone_had_let_in() {
 #[test]
 fn a_claim_that_ran_out_in_a_crash_loses_nothing_of_whom_the_zone_had_sent_on() {
     let mut desk = admitted_behind_the_sessions_back("transfer plaza next");
-    assert_eq!(desk.place("ann"), Some(Place::In(ZoneId::of("plaza", "next"))));
+    assert!(desk.is_inside("ann", ZoneId::of("plaza", "next")));
     let welcome = desk.resume("ann");
     assert_eq!((welcome.rung(), welcome.applied, welcome.lost_upstream), (Rung::Replayed, 3, 0));
 }
@@ -387,7 +386,7 @@ fn a_game_whose_zone_is_not_kept_is_over_for_whoever_was_about_to_join() {
     desk.store.forget(ScopeId::Zone(ZoneId::of("memory", &GAME.to_string())));
     desk.restart();
     assert_eq!(desk.hub.games().count(), 0);
-    assert_eq!(desk.place("ann"), Some(Place::Nowhere));
+    assert!(desk.is_in_lobby("ann"));
     assert_eq!(desk.clerk.state(seat), Seat::Reserved);
     desk.resume("ann");
     assert!(desk.take("ann").contains(&"refused 1 GameOver".to_owned()));

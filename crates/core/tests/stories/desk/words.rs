@@ -285,8 +285,18 @@ impl Desk {
         self.hub.session(self.id(name)).map(|session| session.place().clone())
     }
 
+    /// Whether a session is in no zone, and not on its way into one.
+    pub fn is_in_lobby(&self, name: &str) -> bool {
+        self.place(name).is_some_and(|place| place.is_lobby())
+    }
+
+    /// Whether a zone has let a session in.
+    pub fn is_inside(&self, name: &str, zone: ZoneId) -> bool {
+        self.place(name).is_some_and(|place| place.is_in(zone))
+    }
+
     pub fn is_in(&self, name: &str, kind: &str) -> bool {
-        self.place(name) == Some(Place::In(ZoneId::of(kind, "p")))
+        self.is_inside(name, ZoneId::of(kind, "p"))
     }
 
     /// An innocent client still plays: it says something and hears it.
