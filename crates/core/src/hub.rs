@@ -119,7 +119,14 @@ impl Hub {
                 };
                 self.with_session(request.session, answered);
             }
-            HubInput::Wall(wall) => self.set_wall(wall),
+            HubInput::Wall(wall) => {
+                self.out.extend(self.alarms.set_wall(wall).map(HubOutput::Warn));
+                // Now and then guests who were not seen for long are forgotten.
+                if !self.players_only && self.is_ready() {
+                    let (wall, sessions) = (self.alarms.moment().wall, &self.sessions);
+                    self.players.sweep(wall, |one| sessions.of_player(one).next().is_some());
+                }
+            }
             HubInput::StoreFull(is_full) => self.store_full(is_full),
             HubInput::Waiting(inputs) => self.rations.set_waiting(inputs),
             HubInput::Wake => self.wake(),

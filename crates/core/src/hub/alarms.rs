@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use rejoin_wire::v1::NoticeCode;
 
-use super::{Hub, HubOutput, Warning};
+use super::{Hub, Warning};
 use crate::clock::{ServiceClock, WallClock};
 use crate::connection::AskId;
 use crate::handshake::HandshakeCore;
@@ -100,6 +100,12 @@ impl Alarms {
     pub(crate) fn moment(&self) -> Moment {
         let (now, hold, real) = (self.clock.now(), self.clock.hold(), self.clock.real());
         Moment { now, hold, real, wall: self.wall.at(now) }
+    }
+
+    /// Takes a reading of the wall clock. A warning: it went back, and is believed all the same.
+    pub(super) fn set_wall(&mut self, reading: WallTime) -> Option<Warning> {
+        let by = self.wall.set(self.clock.now(), reading)?;
+        Some(Warning::ClockWentBack { by })
     }
 
     /// Forgets a deadline.
@@ -196,17 +202,6 @@ impl Hub {
         let sessions: Vec<SessionId> = sessions.map(|(session, _)| session).collect();
         for id in sessions {
             self.with_session(id, |session, cx| session.tell_frozen(cx, code, text));
-        }
-    }
-
-    /// Takes a reading of the wall clock; now and then guests who were not seen for long are forgotten by it.
-    pub(crate) fn set_wall(&mut self, reading: WallTime) {
-        if let Some(by) = self.alarms.wall.set(self.alarms.clock.now(), reading) {
-            self.out.push_back(HubOutput::Warn(Warning::ClockWentBack { by }));
-        }
-        if !self.players_only && self.is_ready() {
-            let (wall, sessions) = (self.alarms.moment().wall, &self.sessions);
-            self.players.sweep(wall, |player| sessions.of_player(player).next().is_some());
         }
     }
 }

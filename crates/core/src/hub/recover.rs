@@ -6,7 +6,7 @@ use prost::Message;
 
 use super::id_block::{HUB_ROW, HubRow, IdBlock};
 use super::sessions::Commits;
-use super::{Alarms, Hub, HubConfig, HubCounts, Rations, Tellings};
+use super::{Alarms, Hub, HubConfig, HubCounts, HubOutput, Rations, Tellings};
 use crate::account::Accounts;
 use crate::chance::Chance;
 use crate::id::{AccountId, OwnerEpoch, PlayerId, SessionId};
@@ -95,7 +95,7 @@ impl Hub {
             went_back: false,
         };
         hub.alarms.advance(now, hub.config.stall);
-        hub.set_wall(wall);
+        hub.out.extend(hub.alarms.set_wall(wall).map(HubOutput::Warn));
         let damaged = hub.sessions.load(recovered.sessions, hub.config.outbox);
         hub.players.load(recovered.players, recovered.damaged_players);
         hub.ids.reserve(hub.config.id_block, hub.alarms.moment().wall, hub.players.guest_key());
