@@ -20,7 +20,6 @@ use crate::connection::{Spent, Stage};
 use crate::guard::Origin;
 use crate::hub::Alarm;
 use crate::id::{SessionEpoch, SessionId};
-use crate::mark::{Mark, hit};
 use crate::session::Serializer;
 use crate::time::Time;
 use rejoin_wire::v1::{Challenge, CloseCode, server_frame};
@@ -155,10 +154,22 @@ impl HandshakeCore {
 
     /// Takes the nonce that a hello is signed with. Each is good for one hello.
     fn take_challenge(&mut self) -> Option<[u8; 32]> {
-        let ConnectionPhase::Handshake(handshake) = &mut self.phase else { return None };
-        let Handshake::Challenged { nonce } = *handshake else { return None };
-        *handshake = Handshake::Deciding;
-        Some(nonce)
+        match self.phase {
+            ConnectionPhase::Handshake(Handshake::Challenged { nonce }) => {
+                self.phase = ConnectionPhase::Handshake(Handshake::Deciding);
+                Some(nonce)
+            }
+            ConnectionPhase::Handshake(
+                Handshake::Deciding
+                | Handshake::Signing(..)
+                | Handshake::Proving(..)
+                | Handshake::Admitting(..)
+                | Handshake::Preparing(..),
+            )
+            | ConnectionPhase::Attached(_)
+            | ConnectionPhase::Fenced
+            | ConnectionPhase::Closing => None,
+        }
     }
 
     /// Lets the handshake wait for the answer to a question, and names the question.
@@ -170,7 +181,7 @@ impl HandshakeCore {
     }
 
     /// Takes the state that an answer is for; none if the handshake waits for another one, or is over. Then the
-    /// answer is worth nothing.
+    /// answer is stale.
     fn answered<T>(&mut self, of: impl FnOnce(Handshake) -> Result<T, Handshake>) -> Option<T> {
         if let ConnectionPhase::Handshake(handshake) = &mut self.phase {
             match of(std::mem::replace(handshake, Handshake::Deciding)) {
@@ -178,7 +189,6 @@ impl HandshakeCore {
                 Err(unchanged) => *handshake = unchanged,
             }
         }
-        hit(Mark::StaleIgnored);
         None
     }
 

@@ -16,7 +16,7 @@ use crate::connection::AskId;
 use crate::event::EndCause;
 use crate::handshake::first_login;
 use crate::hub::{Answer, HubOutput, Mail, Sessions};
-use crate::id::{AccountId, ConnectionId, SessionId};
+use crate::id::{AccountId, ConnectionId, PlayerId, SessionId};
 use crate::mark::{Mark, hit};
 use crate::player::{Ban, PlayerOutput, Players};
 use crate::time::WallTime;
@@ -209,7 +209,16 @@ impl Orders {
             }
             return true;
         }
-        let Some((player, output)) = cx.players.next_output() else { return false };
+        match cx.players.next_output() {
+            Some((player, output)) => {
+                self.carry_out(cx, player, output);
+                true
+            }
+            None => false,
+        }
+    }
+
+    fn carry_out(&mut self, cx: &mut OrderContext<'_>, player: PlayerId, output: PlayerOutput) {
         match output {
             PlayerOutput::Commit(batch) => cx.out.push_back(HubOutput::Commit(batch)),
             PlayerOutput::BanKept { ticket } => {
@@ -226,7 +235,6 @@ impl Orders {
             PlayerOutput::Forgotten { ticket: Some(ticket) } => self.count_end(cx, ticket),
             PlayerOutput::Forgotten { ticket: None } => {}
         }
-        true
     }
 
     fn account_changed(&mut self, cx: &mut OrderContext<'_>, id: AccountId, then: AfterAccount) {

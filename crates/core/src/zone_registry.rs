@@ -215,11 +215,11 @@ impl ZoneRegistry {
         input: RegistryInput,
     ) -> bool {
         debug_assert!(self.out.is_empty(), "the outputs are drained after each call");
-        let Some(entry) = self.zones.get_mut(&zone) else { return false };
-        if !entry.takes(owner, &input) {
+        let takes = |entry: &&mut ZoneEntry| entry.takes(owner, &input);
+        let Some(entry) = self.zones.get_mut(&zone).filter(takes) else {
             hit(Mark::StaleIgnored);
             return false;
-        }
+        };
         match input {
             RegistryInput::Opened { match_running } => {
                 self.counts.opened(entry);
@@ -263,10 +263,14 @@ impl ZoneRegistry {
     /// asked again.
     #[must_use]
     pub(crate) fn end(&mut self, zone: ZoneId) -> bool {
-        let Some(entry) = self.zones.get_mut(&zone) else { return false };
-        entry.end_asked = true;
-        entry.tell_end(&mut self.out);
-        true
+        match self.zones.get_mut(&zone) {
+            Some(entry) => {
+                entry.end_asked = true;
+                entry.tell_end(&mut self.out);
+                true
+            }
+            None => false,
+        }
     }
 
     /// No session is in a zone or on its way there. The zone ends if the Join of a client has opened it and

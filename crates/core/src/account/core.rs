@@ -173,8 +173,9 @@ impl<T> AccountCore<T> {
     }
 
     fn delete_if_left(&mut self) {
-        let State::Leaving { sessions, then, .. } = &mut self.state else { return };
-        if sessions.is_empty() {
+        if let State::Leaving { sessions, then, .. } = &mut self.state
+            && sessions.is_empty()
+        {
             then.drain(..).for_each(|then| self.gate.after(AccountOutput::Done(then)));
             self.gate.close();
             self.submitted(None);
@@ -187,8 +188,11 @@ impl<T> AccountCore<T> {
 
     /// The change at the store is committed. Gives the changes that have waited for it.
     pub(crate) fn committed(&mut self, revision: Revision) -> VecDeque<(Change, T)> {
+        let Some(under_way) = self.under_way.take() else {
+            crate::never!("{revision:?} of an account is committed, and none is at the store");
+            return VecDeque::new();
+        };
         self.gate.committed(revision);
-        let Some(under_way) = self.under_way.take() else { return VecDeque::new() };
         self.state = under_way.next.map_or(State::Absent, State::Kept);
         under_way.waiting
     }

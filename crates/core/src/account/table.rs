@@ -136,10 +136,12 @@ impl<T> Accounts<T> {
     /// Deletes an account of which that is committed, once these sessions have ended.
     pub(crate) fn leave(&mut self, id: AccountId, sessions: BTreeSet<SessionId>, then: T) {
         match self.cores.get_mut(&id) {
-            Some(core) => core.leave(sessions, then),
+            Some(core) => {
+                core.leave(sessions, then);
+                self.drain(id);
+            }
             None => self.out.push_back((id, AccountOutput::Refused(Refusal::Unknown, then))),
         }
-        self.drain(id);
     }
 
     /// It is committed that a session has ended whose account may be leaving.
@@ -172,7 +174,9 @@ impl<T> Accounts<T> {
 
     /// Takes what an account gives out, and drops the account if nothing is left of it.
     fn drain(&mut self, id: AccountId) {
-        let Some(core) = self.cores.get_mut(&id) else { return };
+        let Some(core) = self.cores.get_mut(&id) else {
+            return crate::never!("{id:?} may have something to give out and is no account");
+        };
         while let Some(output) = core.next_output() {
             self.out.push_back((id, output));
         }
@@ -186,19 +190,23 @@ impl<T> Accounts<T> {
         }
     }
 
+    /// Of an account that is being made, was deleted or is damaged there is nothing to find.
     fn put_into_indexes(&mut self, id: AccountId) {
-        let Some(account) = self.cores.get(&id).and_then(AccountCore::account) else { return };
-        self.by_player.insert(account.player, id);
-        for key in &account.keys {
-            self.by_key.insert(*key, id);
+        if let Some(account) = self.cores.get(&id).and_then(AccountCore::account) {
+            self.by_player.insert(account.player, id);
+            for key in &account.keys {
+                self.by_key.insert(*key, id);
+            }
         }
     }
 
+    /// An account that is being made is in no index yet.
     fn take_from_indexes(&mut self, id: AccountId) {
-        let Some(account) = self.cores.get(&id).and_then(AccountCore::account) else { return };
-        self.by_player.remove(&account.player);
-        for key in &account.keys {
-            self.by_key.remove(key);
+        if let Some(account) = self.cores.get(&id).and_then(AccountCore::account) {
+            self.by_player.remove(&account.player);
+            for key in &account.keys {
+                self.by_key.remove(key);
+            }
         }
     }
 

@@ -105,13 +105,14 @@ impl Attachment {
 
     /// Everything up to this number is consumed.
     pub(super) fn apply(&mut self, seq: u64) {
-        let Some(routed) = self.routed.as_mut().filter(|routed| seq > routed.applied) else {
-            return;
-        };
-        routed.applied = seq;
-        self.next = self.next.max(seq.saturating_add(1));
-        while let Some((_, bytes)) = self.unapplied.pop_front_if(|(up, _)| up.seq <= seq) {
-            self.unapplied_bytes -= bytes;
+        if let Some(routed) = &mut self.routed
+            && routed.applied < seq
+        {
+            routed.applied = seq;
+            self.next = self.next.max(seq.saturating_add(1));
+            while let Some((_, bytes)) = self.unapplied.pop_front_if(|(up, _)| up.seq <= seq) {
+                self.unapplied_bytes -= bytes;
+            }
         }
     }
 

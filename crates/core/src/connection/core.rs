@@ -203,7 +203,7 @@ impl ConnectionCore {
                 }
             }
             ToConnection::Routed(routed) => {
-                let Some(attached) = self.attachment() else { return };
+                let Some(attached) = self.attachment() else { return hit(Mark::StaleIgnored) };
                 if attached.routed.is_none() {
                     attached.active_at = now;
                 }
@@ -220,7 +220,7 @@ impl ConnectionCore {
                 }
             }
             ToConnection::NamePosition(stay) => {
-                let Some((_, attached)) = self.live() else { return };
+                let Some((_, attached)) = self.live() else { return hit(Mark::StaleIgnored) };
                 let acked = attached.acked.filter(|(of, _)| *of == stay).map(|(_, acked)| acked);
                 let oldest_unacked = attached.oldest_unacked();
                 self.tell(FromConnection::Position { stay, acked, oldest_unacked });
@@ -297,7 +297,9 @@ impl ConnectionCore {
 
     fn up(&mut self, now: Time, up: Up) {
         let window = (self.config.window_frames, self.config.window_bytes);
-        let Some((_, attached)) = self.live() else { return };
+        let Some((_, attached)) = self.live() else {
+            return crate::never!("an Up is taken before the Welcome");
+        };
         attached.active_at = now;
         match attached.receive(&up, up.encoded_len(), window) {
             Arrival::Next => self.hand_on(up),
@@ -319,7 +321,9 @@ impl ConnectionCore {
 
     /// Brings a numbered frame to where the client's stream is consumed.
     fn hand_on(&mut self, up: Up) {
-        let Some((Routed { stay, route, .. }, attached)) = self.live() else { return };
+        let Some((Routed { stay, route, .. }, attached)) = self.live() else {
+            return crate::never!("number {} is handed on before the Welcome", up.seq);
+        };
         let (session, epoch) = (attached.session, attached.epoch);
         match route {
             Route::Nowhere => hit(Mark::Waited),
@@ -333,8 +337,9 @@ impl ConnectionCore {
 
     /// The same for all that is not applied.
     fn hand_on_again(&mut self) {
-        let Some((_, attached)) = self.live() else { return };
-        let frames: Vec<Up> = attached.unapplied().cloned().collect();
+        // Before the Welcome no frame may come, and none is kept.
+        let kept = |attached: &mut Attachment| attached.unapplied().cloned().collect();
+        let frames: Vec<Up> = self.attachment().map(kept).unwrap_or_default();
         if !frames.is_empty() {
             hit(Mark::HandedOnAgain);
         }
@@ -342,7 +347,9 @@ impl ConnectionCore {
     }
 
     fn loose(&mut self, now: Time, loose: Loose) {
-        let Some((Routed { route, .. }, attached)) = self.live() else { return };
+        let Some((Routed { route, .. }, attached)) = self.live() else {
+            return crate::never!("a Loose is taken before the Welcome");
+        };
         attached.active_at = now;
         let (session, epoch) = (attached.session, attached.epoch);
         match route {
@@ -358,7 +365,9 @@ impl ConnectionCore {
     /// Of the leg of the zone that the client is in, an acknowledgement goes there; the session hears of the
     /// first, by which it knows that its client has everything of earlier legs.
     fn ack(&mut self, position: Position) {
-        let Some((Routed { stay, route, .. }, attached)) = self.live() else { return };
+        let Some((Routed { stay, route, .. }, attached)) = self.live() else {
+            return crate::never!("an Ack is taken before the Welcome");
+        };
         let leg = Leg::from_wire(position.leg);
         let Route::Zone(owner, zone) = route else {
             return self.tell(FromConnection::Ack(position));
@@ -377,7 +386,9 @@ impl ConnectionCore {
     }
 
     fn pong(&mut self, now: Time, nonce: u64) {
-        let Some((_, attached)) = self.live() else { return };
+        let Some((_, attached)) = self.live() else {
+            return crate::never!("a Pong is taken before the Welcome");
+        };
         if let Some((_, sent)) = attached.ping.take_if(|(expected, _)| *expected == nonce) {
             self.tell(FromConnection::Latency(now.since(sent)));
         }
@@ -433,7 +444,11 @@ impl ConnectionCore {
             self.look_at_sender(now);
         }
         let (heard_at, config) = (self.heard_at, Arc::clone(&self.config));
-        let Some(attached) = self.attachment() else { return };
+        let attached = match &mut self.phase {
+            Phase::Attached(attached) => attached,
+            // The hub has the deadline of a handshake, and a closed connection has none.
+            Phase::Challenged | Phase::Deciding | Phase::Closing => return,
+        };
         if attached.silence_at <= now {
             attached.silence_at = heard_at.after(config.silence);
             if attached.silence_at <= now {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::Spent;
 use super::{ConnectionConfig, ConnectionCore, ConnectionInput, ConnectionOutput};
 use crate::id::ConnectionId;
+use crate::mark::{Mark, hit};
 use crate::time::Time;
 
 /// One connection of the set.
@@ -42,7 +43,7 @@ impl ConnectionSet {
     /// Hands a connection an input. One that is closed or gone takes none.
     pub fn handle(&mut self, now: Time, id: ConnectionId, input: ConnectionInput) {
         let Some(entry) = self.entries.get_mut(&id).filter(|entry| !entry.is_closed) else {
-            return;
+            return hit(Mark::StaleIgnored);
         };
         entry.core.handle(now, input);
         while let Some(output) = entry.core.next_output() {

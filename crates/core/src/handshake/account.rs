@@ -99,7 +99,9 @@ impl HandshakeCore {
         ask: AskId,
         proof: AccountProof,
     ) {
-        let Some(mut claim) = self.answered(|state| state.proving(ask)) else { return };
+        let Some(mut claim) = self.answered(|state| state.proving(ask)) else {
+            return hit(Mark::StaleIgnored);
+        };
         let (account, change, payload) = match proof {
             AccountProof::None => {
                 hit(Mark::AccountNotMeant);
@@ -186,7 +188,9 @@ impl HandshakeCore {
         ask: AskId,
         refusal: Refusal,
     ) {
-        let Some(claim) = self.answered(|state| state.preparing(ask)) else { return };
+        let Some(claim) = self.answered(|state| state.preparing(ask)) else {
+            return hit(Mark::StaleIgnored);
+        };
         if refusal != Refusal::Exists {
             return self.refuse_account(cx, refusal);
         }

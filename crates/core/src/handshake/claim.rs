@@ -56,8 +56,9 @@ impl HandshakeCore {
 
     /// What the hello waited for is committed, its account or a ban: it goes on.
     pub(crate) fn prepared(&mut self, cx: &mut HandshakeContext<'_>, ask: AskId) {
-        if let Some(claim) = self.answered(|state| state.preparing(ask)) {
-            self.decide(cx, claim);
+        match self.answered(|state| state.preparing(ask)) {
+            Some(claim) => self.decide(cx, claim),
+            None => hit(Mark::StaleIgnored),
         }
     }
 

@@ -164,7 +164,9 @@ impl HandshakeCore {
     }
 
     pub(crate) fn verified(&mut self, cx: &mut HandshakeContext<'_>, ask: AskId, good: bool) {
-        let Some(signing) = self.answered(|state| state.signing(ask)) else { return };
+        let Some(signing) = self.answered(|state| state.signing(ask)) else {
+            return hit(Mark::StaleIgnored);
+        };
         let is_resume = matches!(signing.hello().purpose, Some(hello::Purpose::Resume(_)));
         let purpose = if is_resume { Purpose::Resume } else { Purpose::Login };
         match (good, is_resume) {
@@ -202,7 +204,9 @@ impl HandshakeCore {
         ask: AskId,
         verdict: Result<(), String>,
     ) {
-        let Some(claim) = self.answered(|state| state.admitting(ask)) else { return };
+        let Some(claim) = self.answered(|state| state.admitting(ask)) else {
+            return hit(Mark::StaleIgnored);
+        };
         match verdict {
             Ok(()) => {
                 hit(Mark::Admitted);

@@ -127,8 +127,7 @@ impl Hub {
                 for (id, cause) in &sessions {
                     self.with_session(*id, |session, cx| session.end(cx, *cause));
                 }
-                for ((id, _), awaits) in sessions.into_iter().zip(std::iter::repeat(awaits)) {
-                    let Some(awaits) = awaits else { return };
+                for (id, awaits) in sessions.iter().filter_map(|(id, _)| Some((*id, awaits?))) {
                     if self.call_session(id, |session, _| session.count_end(awaits)).is_none() {
                         // Its deletion is committed.
                         self.with_orders(|orders, cx| orders.end_kept(cx, id, awaits));

@@ -97,9 +97,13 @@ impl Hub {
             if self.with_orders(|orders, cx| orders.settle(cx)) {
                 continue;
             }
-            let Some(session) = self.commits.unsettled.pop_first() else { return };
-            self.call_session(session, SessionCore::settle);
-            self.sessions.forget_if_gone(session);
+            match self.commits.unsettled.pop_first() {
+                Some(session) => {
+                    self.call_session(session, SessionCore::settle);
+                    self.sessions.forget_if_gone(session);
+                }
+                None => return,
+            }
         }
     }
 

@@ -35,14 +35,20 @@ impl SessionCore {
         let Some(link) = self.link().filter(|link| link.epoch == epoch) else {
             return hit(Mark::StaleIgnored);
         };
-        // Without that, its place was given to it by an earlier call.
-        let Some(pending) = self.attached().and_then(Attached::pending) else { return };
+        let Some(pending) = self.attached().and_then(Attached::pending) else {
+            // Its place was given to it by an earlier call.
+            return hit(Mark::StaleIgnored);
+        };
         let zone = match &self.place {
             Place::Lobby(_) => return self.welcome_in_lobby(cx, link),
-            Place::In(inside) => Some(inside.zone),
-            Place::Joining(joining) => joining.asked.map(|_| joining.zone),
+            Place::In(inside) => inside.zone,
+            Place::Joining(joining) if joining.asked.is_some() => joining.zone,
+            // The zone is asked to let the session in first.
+            Place::Joining(_) => return,
         };
-        let Some(zone) = zone.filter(|zone| cx.zones.owner(*zone).is_some()) else { return };
+        if cx.zones.owner(zone).is_none() {
+            return;
+        }
         let Point { from, backlog, leg } = self.point(pending);
         let mut welcome = pending.welcome.clone();
         welcome.leg = leg;

@@ -86,7 +86,10 @@ impl SessionCore {
     /// Nothing of the session is anywhere else: its scope goes. `last`: what leaves after that.
     pub(super) fn finish_end(&mut self, cx: &mut SessionContext<'_>, last: Option<AfterCommit>) {
         self.fail_words(cx);
-        let Some(last) = self.linger(last) else { return };
+        self.let_seats_go();
+        if !self.seats.is_empty() {
+            return self.linger(last);
+        }
         self.fail_calls(cx);
         let Some(cause) = self.ending.cause() else {
             return crate::never!("{:?} is at its end, and nobody has ended it", self.id);
@@ -100,12 +103,8 @@ impl SessionCore {
         self.gate.close();
     }
 
-    /// Waits for the directory if that has to hear of a seat; otherwise gives back what was given.
-    fn linger(&mut self, last: Option<AfterCommit>) -> Option<Option<AfterCommit>> {
-        self.let_seats_go();
-        if self.seats.is_empty() {
-            return Some(last);
-        }
+    /// Waits for the directory, which has to hear of a seat. After that the session ends in no zone.
+    fn linger(&mut self, last: Option<AfterCommit>) {
         hit(Mark::SeatLingered);
         self.downstream.clear_earlier();
         if !self.place.is_lobby() {
@@ -114,7 +113,6 @@ impl SessionCore {
         self.touch();
         last.into_iter().for_each(|effect| self.after(effect));
         self.after(AfterCommit::Seats);
-        None
     }
 
     /// Something waits until the end of this session is committed.

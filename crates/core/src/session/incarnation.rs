@@ -110,24 +110,24 @@ impl SessionCore {
         known: InPlace,
         oldest_unacked: u64,
     ) {
-        let Some(link) = self.hearing_link() else { return };
-        let Some(zone) = self.place.inside().map(|inside| inside.zone) else {
-            return hit(Mark::StaleIgnored);
+        let zone = match self.place {
+            Place::In(inside) if self.leg.stay == stay => inside.zone,
+            Place::In(_) | Place::Joining(_) | Place::Lobby(_) => return hit(Mark::StaleIgnored),
         };
-        if self.leg.stay != stay {
-            return hit(Mark::StaleIgnored);
+        // A connection that waits for its place, or comes later, is given it with its Welcome.
+        if let Some(link) = self.hearing_link() {
+            let attach = Attach {
+                session: self.id,
+                stay,
+                link,
+                from: ResumeFrom::InPlace(known),
+                backlog: Vec::new(),
+                oldest_unacked,
+                lost_known: self.losses.known(),
+                welcome: None,
+            };
+            cx.tell_zone(zone, ToZone::Attach(Box::new(attach)));
         }
-        let attach = Attach {
-            session: self.id,
-            stay,
-            link,
-            from: ResumeFrom::InPlace(known),
-            backlog: Vec::new(),
-            oldest_unacked,
-            lost_known: self.losses.known(),
-            welcome: None,
-        };
-        cx.tell_zone(zone, ToZone::Attach(Box::new(attach)));
     }
 
     /// The last number that its zone had sent to its client when a callback failed.

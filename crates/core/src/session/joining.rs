@@ -112,19 +112,24 @@ impl SessionCore {
         if self.leg.stay != stay || self.is_ending() || self.awaits_seat(stay) {
             return;
         }
-        let welcomed = self.connection().filter(|_| self.is_welcomed());
+        let welcomed = self.welcomed();
         // A connection that is not welcomed yet comes with an Attach of its own, above this epoch.
         let epoch = match welcomed {
             Some(_) => self.epoch,
             None => SessionEpoch(self.epoch.0.saturating_sub(1)),
         };
         let native = matches!(self.life, Life::Local);
-        let Place::Joining(joining) = &mut self.place else { return };
-        let zone = joining.zone;
-        let Some(owner) = cx.zones.owner(zone).filter(|owner| joining.asked != Some(*owner)) else {
-            return;
+        let joining = match &mut self.place {
+            Place::Joining(joining) => joining,
+            // The zone has answered what it was asked in an earlier call.
+            Place::In(_) | Place::Lobby(_) => return hit(Mark::StaleIgnored),
         };
-        joining.asked = Some(owner);
+        let (zone, owner) = (joining.zone, cx.zones.owner(joining.zone));
+        if owner.is_none() || owner == joining.asked {
+            // The opening of its next incarnation asks, or this one was asked already.
+            return;
+        }
+        joining.asked = owner;
         let admit = Admit {
             session: self.id,
             stay,

@@ -196,9 +196,10 @@ impl SessionCore {
         self.attached().is_some_and(Attached::is_pending)
     }
 
-    /// Whether the Welcome has left for sure.
-    pub(super) fn is_welcomed(&self) -> bool {
-        self.attached().is_some_and(|attached| matches!(attached.step, AttachStep::Live))
+    /// The connection that speaks for it, once its Welcome has left for sure.
+    pub(super) fn welcomed(&self) -> Option<ConnectionId> {
+        let is_welcomed = |attached: &&Attached| matches!(attached.step, AttachStep::Live);
+        self.attached().filter(is_welcomed).map(|attached| attached.connection)
     }
 
     /// The link on which the client hears what is said now. A connection that waits for its place hears that

@@ -110,12 +110,10 @@ impl SessionCore {
 
     /// Asks for the frames that the session did not take, if it takes frames now.
     pub(super) fn ask_for_frames(&mut self, cx: &mut SessionContext<'_>) {
-        let Some(link) = self.hearing_link() else { return };
-        if self.takes_no_frames(cx) {
-            return;
-        }
-        let owes = self.lobby_mut().is_some_and(|lobby| std::mem::take(&mut lobby.owes_resend));
-        if owes {
+        if let Some(link) = self.hearing_link()
+            && !self.takes_no_frames(cx)
+            && self.lobby_mut().is_some_and(|lobby| std::mem::take(&mut lobby.owes_resend))
+        {
             let resend = ToConnection::Resend(self.inbound.applied());
             cx.tell_connection(link.connection, resend);
         }
@@ -123,7 +121,6 @@ impl SessionCore {
 
     /// Tells its connection where the client's frames go, once its Welcome is on its way.
     pub(super) fn route(&mut self, cx: &mut SessionContext<'_>) {
-        let Some(connection) = self.connection().filter(|_| self.is_welcomed()) else { return };
         let route = match self.place {
             Place::Lobby(_) => Route::Session,
             Place::Joining(_) | Place::In(_) => Route::Nowhere,
@@ -131,23 +128,31 @@ impl SessionCore {
         if let Some(lobby) = self.lobby_mut() {
             lobby.owes_resend = false;
         }
-        let routed = Routed { stay: self.leg.stay, route, applied: self.inbound.applied() };
-        cx.tell_connection(connection, ToConnection::Routed(routed));
+        if let Some(connection) = self.welcomed() {
+            let routed = Routed { stay: self.leg.stay, route, applied: self.inbound.applied() };
+            cx.tell_connection(connection, ToConnection::Routed(routed));
+        }
     }
 
     /// Tells a client in a zone that stands still while the store is full, or goes on. A client that has no
     /// Welcome yet hears nothing before it.
     pub(crate) fn tell_frozen(&self, cx: &mut SessionContext<'_>, code: NoticeCode, text: &str) {
-        let Some(connection) = self.connection().filter(|_| self.is_welcomed()) else { return };
-        if cx.zone(self.zone()).is_some_and(|zone| zone.is_gated) {
+        if let Some(connection) = self.welcomed()
+            && cx.zone(self.zone()).is_some_and(|zone| zone.is_gated)
+        {
             let notice = Notice { code: code.into(), text: text.to_owned(), wait_ms: 0 };
             cx.send_frame(connection, server_frame::Frame::Notice(notice));
         }
     }
 
-    /// Closes its connection and goes on without one.
+    /// Closes its connection, if there is one, and goes on without.
     pub(crate) fn sever(&mut self, cx: &mut SessionContext<'_>, code: CloseCode, text: &str) {
-        let Some(link) = self.link() else { return };
+        if let Some(link) = self.link() {
+            self.sever_link(cx, link, code, text);
+        }
+    }
+
+    fn sever_link(&mut self, cx: &mut SessionContext<'_>, link: Link, code: CloseCode, text: &str) {
         if let Some(what) = Offence::of(code) {
             let (step, session) = (Step::Sever, Some(self.id));
             let connection = Some(link.connection);

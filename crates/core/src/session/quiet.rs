@@ -23,7 +23,9 @@ impl SessionCore {
 
     fn look_at_progress_in(&mut self, cx: &mut SessionContext<'_>, rest: Duration) {
         let alarm = Alarm::Progress(self.id);
-        let Some(attached) = self.attached_mut() else { return };
+        let Some(attached) = self.attached_mut() else {
+            return crate::never!("{:?} awaits an acknowledgement without a connection", self.id);
+        };
         if let Some(at) = attached.progress_due {
             cx.alarms.cancel(at, alarm);
         }
@@ -36,18 +38,21 @@ impl SessionCore {
             return crate::never!("{:?} has a deadline of a connection, and none", self.id);
         };
         attached.progress_due = None;
-        let Some(at) = self.downstream.progress_at() else { return };
-        if cx.at.now < at {
-            return self.look_at_progress_in(cx, at.since(cx.at.now));
+        match self.downstream.progress_at() {
+            // Everything that has left was acknowledged.
+            None => {}
+            Some(at) if cx.at.now < at => self.look_at_progress_in(cx, at.since(cx.at.now)),
+            Some(_) if self.is_throttled(cx) => {
+                // A sender that is read slowly has its acknowledgements behind what it sends.
+                let progress = cx.config.progress;
+                self.downstream.expect_by(cx.at.now.after(progress));
+                self.look_at_progress_in(cx, progress);
+            }
+            Some(_) => {
+                hit(Mark::TooSlow);
+                self.sever(cx, CloseCode::TooSlow, "nothing was acknowledged for too long");
+            }
         }
-        if self.is_throttled(cx) {
-            // A sender that is read slowly has its acknowledgements behind what it sends.
-            let progress = cx.config.progress;
-            self.downstream.expect_by(cx.at.now.after(progress));
-            return self.look_at_progress_in(cx, progress);
-        }
-        hit(Mark::TooSlow);
-        self.sever(cx, CloseCode::TooSlow, "nothing was acknowledged for too long");
     }
 
     /// Counts the idleness of a client whose Welcome leaves. Before that it may send nothing, however long the
@@ -64,9 +69,13 @@ impl SessionCore {
     /// deadline. While the store is full nothing is acknowledged, and a client whose window is full can send
     /// nothing: idleness goes by hold time.
     fn look_at_idleness_in(&mut self, cx: &mut SessionContext<'_>, rest: Duration) {
-        let id = self.id;
-        let Some(attached) = self.attached_mut().filter(|_| !cx.config.idle.is_zero()) else {
+        if cx.config.idle.is_zero() {
+            // No client is ever idle for too long.
             return;
+        }
+        let id = self.id;
+        let Some(attached) = self.attached_mut() else {
+            return crate::never!("{id:?} may become idle without a connection");
         };
         if let Some(at) = attached.idle_due {
             cx.alarms.cancel_idle(at, id);

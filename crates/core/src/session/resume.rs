@@ -295,8 +295,11 @@ impl SessionCore {
 
     /// The connection that speaks for the session has no voice from here on.
     fn give_way(&mut self, cx: &mut SessionContext<'_>) {
-        let Some(attached) = self.attached() else { return };
-        let (old, is_live) = (attached.connection, attached.is_live());
+        let (old, is_live) = match &self.life {
+            Life::Attached(attached) => (attached.connection, attached.is_live()),
+            // No connection speaks for it.
+            Life::Preconnect | Life::Local | Life::Away(_) => return,
+        };
         self.timeline.record(cx.at.wall, What::TakenOver, 0);
         self.spent = self.spent_with_portion(cx);
         cx.counts.takeovers_total += 1;

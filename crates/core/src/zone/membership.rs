@@ -266,7 +266,9 @@ impl<Z: Zone> ZoneCore<Z> {
 
     /// Tells a connection that this zone consumes its client's frames from here on.
     fn tell_routed(&mut self, session: SessionId, link: Link) {
-        let Some(member) = self.room.members.get(&session) else { return };
+        let Some(member) = self.room.members.get(&session) else {
+            return never!("session {session} is told where its frames go and is no member");
+        };
         let route = Route::Zone(self.room.owner, self.room.id);
         let routed = Routed { stay: member.stay(), route, applied: member.inbound.applied() };
         let message = ToConnection::Routed(routed);
