@@ -291,8 +291,10 @@ impl Orders {
             cx.accounts.ask(id, Change::Retire, AfterAccount::Forget(None));
         }
         let is_banned = |player| cx.players.is_banned(cx.wall, player);
-        let is_locked =
-            |player| cx.accounts.of_player(player).is_some_and(|(_, account)| account.locked);
+        // The sessions of an account that is being deleted end with the deletion.
+        let is_locked = |player| {
+            cx.accounts.of_player(player).is_some_and(|(_, one)| one.locked && !one.leaving)
+        };
         let barred = cx.sessions.iter().filter_map(|(id, session)| {
             let cause = match is_banned(session.player()) || is_banned(session.credential()) {
                 true => EndCause::Banned,

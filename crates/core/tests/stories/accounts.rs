@@ -474,6 +474,12 @@ fn what_is_deleted_is_gone_through_any_crash() {
             assert!(desk.hub.player(&whom("ann")).is_some(), "the account goes last");
             desk.crash();
             desk.restart();
+            let left = |event: &Event| match event {
+                Event::PlayerLeft { cause, .. } => Some(*cause),
+                _ => None,
+            };
+            let causes: Vec<EndCause> = desk.events.iter().filter_map(left).collect();
+            assert_eq!(causes, [EndCause::Kicked], "as without the crash");
         } else {
             assert_eq!(order(&mut desk, PlayerCommand::Delete(whom("ann"))), Answer::Done);
             assert_eq!(desk.closed("ann"), Some(CloseCode::Kicked));
