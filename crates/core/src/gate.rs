@@ -29,6 +29,11 @@ pub trait Gated {
     /// Whether its buffers stay while nothing waits: for scopes that are seldom at rest.
     const KEEPS_BUFFERS: bool = false;
 
+    /// For how many effects it counts against what may wait.
+    fn size(&self) -> usize {
+        1
+    }
+
     /// Whether effects leave before they are durable. Only a planted bug says so.
     #[must_use]
     fn leaves_early() -> bool {
@@ -59,6 +64,8 @@ struct Flow<E> {
     has_changed: bool,
     /// What waits for the batch at the store, and behind it what waits for the next one.
     held: VecDeque<E>,
+    /// For how many effects those count.
+    held_size: usize,
     /// What waits for the batch at the store.
     under_way: Option<Waiting>,
     /// What waits for the batch after that one, whose changes are in no batch yet.
@@ -82,6 +89,7 @@ impl<E> Default for Flow<E> {
             input: VecDeque::new(),
             has_changed: false,
             held: VecDeque::new(),
+            held_size: 0,
             under_way: None,
             next: None,
             rows: BTreeMap::new(),
@@ -232,6 +240,7 @@ impl<E: Gated> Gate<E> {
         if let Some(flow) = self.flow.as_mut() {
             flow.input.clear();
             flow.held.clear();
+            flow.held_size = 0;
             (flow.under_way, flow.next) = (None, None);
         }
     }
@@ -249,10 +258,10 @@ impl<E: Gated> Gate<E> {
         waiting.flatten().map(|waiting| waiting.inputs).sum()
     }
 
-    /// Effects that wait for the store.
+    /// Effects that wait for the store, each as often as it [counts](Gated::size).
     #[must_use]
     pub fn held(&self) -> usize {
-        self.flow.as_ref().map_or(0, |flow| flow.held.len())
+        self.flow.as_ref().map_or(0, |flow| flow.held_size)
     }
 
     /// Whether all changes so far are durable.
@@ -299,7 +308,7 @@ impl<E: Gated> Gate<E> {
     }
 }
 
-impl<E> Flow<E> {
+impl<E: Gated> Flow<E> {
     /// Puts what the present input lets others see where it waits; `is_passing`: it waits for nothing.
     fn end_input(&mut self, is_passing: bool) {
         let has_changed = std::mem::take(&mut self.has_changed);
@@ -318,19 +327,27 @@ impl<E> Flow<E> {
         };
         waiting.inputs += 1;
         waiting.effects += self.input.len();
+        self.held_size += self.input.iter().map(E::size).sum::<usize>();
         pour(&mut self.held, &mut self.input);
     }
 
     /// Lets out what has waited for a batch.
     fn release(&mut self, waiting: Waiting) {
         if waiting.effects == self.held.len() {
+            self.held_size = 0;
             pour(&mut self.ready, &mut self.held);
         } else {
-            self.ready.extend(self.held.drain(..waiting.effects));
+            self.release_first(waiting.effects);
         }
         if let Some(next) = self.next.as_mut().filter(|_| is_armed(Bug::NextReleased)) {
-            self.ready.extend(self.held.drain(..std::mem::take(&mut next.effects)));
+            let effects = std::mem::take(&mut next.effects);
+            self.release_first(effects);
         }
+    }
+
+    fn release_first(&mut self, effects: usize) {
+        let released = self.held.drain(..effects);
+        self.ready.extend(released.inspect(|effect| self.held_size -= effect.size()));
     }
 
     fn is_at_rest(&self) -> bool {

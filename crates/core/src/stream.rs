@@ -17,7 +17,9 @@ use rejoin_wire::SharedFrame;
 
 pub use self::earlier::{EarlierLegs, OutboxLimits};
 pub(crate) use self::inbound::{Arrival, Inbound};
-pub(crate) use self::outbound::{AckAhead, Acked, NoShared, Outbound, SendWindow, SharedFrames};
+pub(crate) use self::outbound::{
+    AckAhead, Acked, NoShared, Outbound, SendWindow, SharedFrames, merged,
+};
 use crate::id::Leg;
 
 #[cfg(test)]

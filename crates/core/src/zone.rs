@@ -16,6 +16,7 @@ mod cut;
 mod deadline;
 mod latest;
 mod member;
+mod member_set;
 mod members;
 mod membership;
 mod release;

@@ -198,6 +198,16 @@ impl World {
         let incarnation = self.node.incarnation;
         match output {
             ZoneOutput::Send { link, frame, .. } => self.send_down(link.connection, &frame),
+            ZoneOutput::SendToMany { to, frame } => {
+                for (_, link) in to {
+                    self.send_down(link.connection, &frame);
+                }
+            }
+            ZoneOutput::SendAll { link, frames, .. } => {
+                for frame in frames {
+                    self.send_down(link.connection, &frame);
+                }
+            }
             ZoneOutput::Applied { link, seq, .. } => self.acknowledge(link.connection, seq),
             ZoneOutput::ToConnection { link, message, .. } => {
                 self.tell_connection(link.connection, message);

@@ -296,6 +296,16 @@ impl Hall {
         for output in outputs {
             match output {
                 ZoneOutput::Send { link, frame, .. } => self.send(link.connection, &frame),
+                ZoneOutput::SendToMany { to, frame } => {
+                    for (_, link) in to {
+                        self.send(link.connection, &frame);
+                    }
+                }
+                ZoneOutput::SendAll { link, frames, .. } => {
+                    for frame in frames {
+                        self.send(link.connection, &frame);
+                    }
+                }
                 ZoneOutput::Applied { link, seq, .. } => self.applied(link.connection, seq),
                 ZoneOutput::ToConnection { link, message, .. } => {
                     self.tell_connection(link.connection, ConnectionInput::Message(message));

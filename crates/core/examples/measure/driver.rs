@@ -344,6 +344,16 @@ impl Driver {
     fn carry_zone(&mut self, output: ZoneOutput) {
         match output {
             ZoneOutput::Send { link, frame, .. } => self.put(link.connection, frame),
+            ZoneOutput::SendToMany { to, frame } => {
+                for (_, link) in to {
+                    self.put(link.connection, frame.clone());
+                }
+            }
+            ZoneOutput::SendAll { link, frames, .. } => {
+                for frame in frames {
+                    self.put(link.connection, frame);
+                }
+            }
             ZoneOutput::Applied { link, seq, .. } => self.applied(link.connection, seq),
             ZoneOutput::ToConnection { link, message, .. } => {
                 self.message(link.connection, ConnectionInput::Message(message));

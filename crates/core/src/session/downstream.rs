@@ -76,10 +76,16 @@ impl Downstream {
         Some(Outgoing { link: link?, at: Some((self.open.leg(), seq)), frame })
     }
 
-    /// The next kept frame that goes out, as far as the window of the client allows.
-    pub(crate) fn next(&mut self, limits: OutboxLimits) -> Option<Outgoing> {
-        let (link, seq, frame) = self.open.next(&NoShared, limits.into())?;
-        Some(Outgoing { link, at: Some((self.open.leg(), seq)), frame })
+    /// What goes out of that which is kept, as far as the window of the client allows.
+    pub(crate) fn send_waiting(&mut self, limits: OutboxLimits) -> Vec<Outgoing> {
+        let (leg, sent) = (self.open.leg(), self.open.send_waiting(&NoShared, limits.into()));
+        let outgoing = |link| {
+            let at = |seq| Some((leg, seq));
+            sent.into_iter()
+                .map(move |(seq, frame)| Outgoing { link, at: at(seq), frame })
+                .collect()
+        };
+        self.open.link().map(outgoing).unwrap_or_default()
     }
 
     /// Whether the client must be given the whole state, because it missed something for good.

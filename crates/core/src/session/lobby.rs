@@ -119,11 +119,9 @@ impl SessionCore {
 
     /// Sends what the client's window has room for; gives how many frames.
     pub(super) fn send_waiting(&mut self, cx: &SessionContext<'_>) -> u64 {
-        let mut count = 0;
-        while let Some(outgoing) = self.downstream.next(cx.config.outbox) {
-            count += 1;
-            self.after(AfterCommit::Frame(outgoing));
-        }
+        let waiting = self.downstream.send_waiting(cx.config.outbox);
+        let count = waiting.len() as u64;
+        self.send_after(waiting);
         count
     }
 

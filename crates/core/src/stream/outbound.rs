@@ -17,16 +17,16 @@ use crate::time::Time;
 
 /// Frames that several readers share: the ring and the latest values of a zone.
 pub(crate) trait SharedFrames {
-    /// The first shared frame after a number that this reader is meant to hear.
-    fn next_after(&self, after: u64) -> Option<(u64, &SharedFrame)>;
+    /// The shared frames after a number that this reader is meant to hear, in the order of their numbers.
+    fn after(&self, after: u64) -> impl Iterator<Item = (u64, &SharedFrame)>;
 }
 
 /// A session in no zone shares its stream with nobody.
 pub(crate) struct NoShared;
 
 impl SharedFrames for NoShared {
-    fn next_after(&self, _: u64) -> Option<(u64, &SharedFrame)> {
-        None
+    fn after(&self, _: u64) -> impl Iterator<Item = (u64, &SharedFrame)> {
+        std::iter::empty()
     }
 }
 
@@ -179,38 +179,28 @@ impl Outbound {
         Some(sending.put(seq, bytes))
     }
 
-    /// The next frame that goes out, as far as the window allows.
-    pub(crate) fn next(
+    /// Puts on the link what is kept and not on it yet, as far as the window allows, and gives that.
+    pub(crate) fn send_waiting(
         &mut self,
         shared: &impl SharedFrames,
         window: SendWindow,
-    ) -> Option<(Link, u64, SharedFrame)> {
-        let sending = self.sending.as_ref()?;
+    ) -> Vec<(u64, SharedFrame)> {
+        let mut sent = Vec::new();
         // Nothing is said past a hole: the reader is given the whole state first.
-        if self.newest <= sending.sent || self.lost > sending.sent {
-            return None;
+        let may_send =
+            |sending: &&mut Box<Sending>| self.newest > sending.sent && self.lost <= sending.sent;
+        if let Some(sending) = self.sending.as_mut().filter(may_send) {
+            for (seq, frame) in frames_after(&self.own, shared, sending.sent) {
+                if !sending.has_room(window) {
+                    hit(Mark::WindowClosed);
+                    return sent;
+                }
+                sending.put(seq, frame.len());
+                sent.push((seq, frame.clone()));
+            }
+            sending.sent = self.newest;
         }
-        if !sending.has_room(window) {
-            hit(Mark::WindowClosed);
-            return None;
-        }
-        let next = self.frame_after(sending.sent, shared);
-        let newest = self.newest;
-        let sending = self.sending.as_mut()?;
-        let Some((seq, frame)) = next else {
-            sending.sent = newest;
-            return None;
-        };
-        Some((sending.put(seq, frame.len()), seq, frame))
-    }
-
-    /// The lowest kept frame after a number, own or shared.
-    fn frame_after(&self, after: u64, shared: &impl SharedFrames) -> Option<(u64, SharedFrame)> {
-        let index = self.own.partition_point(|kept| kept.seq <= after);
-        let own = self.own.get(index).map(|kept| (kept.seq, &kept.frame));
-        let both = [own, shared.next_after(after)];
-        let (seq, frame) = both.into_iter().flatten().min_by_key(|(seq, _)| *seq)?;
-        Some((seq, frame.clone()))
+        sent
     }
 
     /// A frame has left on its link. True: an acknowledgement is due from now on, and there is no deadline
@@ -377,14 +367,9 @@ impl Outbound {
         if let Some((_, seq)) = acked.filter(|(leg, _)| *leg == self.leg) {
             self.forget_through(seq);
         }
-        let mut on_its_way = Vec::new();
-        let mut after = self.acked;
-        while let Some((seq, frame)) =
-            self.frame_after(after, shared).filter(|(seq, _)| *seq <= sent)
-        {
-            on_its_way.push((seq, frame.len()));
-            after = seq;
-        }
+        let kept = frames_after(&self.own, shared, self.acked);
+        let on_its_way = kept.take_while(|(seq, _)| *seq <= sent);
+        let on_its_way: Vec<_> = on_its_way.map(|(seq, frame)| (seq, frame.len())).collect();
         self.attach(link, sent);
         let acked = self.acked;
         self.sending.as_mut().is_some_and(|sending| {
@@ -410,15 +395,9 @@ impl Outbound {
 
     /// Everything that is not acknowledged, in order.
     pub(crate) fn unacknowledged(&self, shared: &impl SharedFrames) -> VecDeque<Kept> {
-        let mut kept = VecDeque::new();
-        let mut after = self.acked.max(self.lost);
-        while let Some((seq, frame)) =
-            self.frame_after(after, shared).filter(|(seq, _)| *seq <= self.newest)
-        {
-            kept.push_back(Kept { seq, frame });
-            after = seq;
-        }
-        kept
+        let kept = frames_after(&self.own, shared, self.after());
+        let kept = kept.take_while(|(seq, _)| *seq <= self.newest);
+        kept.map(|(seq, frame)| Kept { seq, frame: frame.clone() }).collect()
     }
 
     /// The leg is over with this number: from here on all of its rest is this reader's own.
@@ -539,4 +518,27 @@ impl Sending {
     fn owes(&self, acked: u64) -> bool {
         self.left > acked || self.resync.is_some()
     }
+}
+
+/// Everything that is kept after a number, for this reader alone or for several, in the order of the numbers.
+fn frames_after<'a>(
+    own: &'a VecDeque<Kept>,
+    shared: &'a impl SharedFrames,
+    after: u64,
+) -> impl Iterator<Item = (u64, &'a SharedFrame)> {
+    let start = own.partition_point(|kept| kept.seq <= after);
+    merged(own.range(start..).map(|kept| (kept.seq, &kept.frame)), shared.after(after))
+}
+
+/// Two rows of numbered frames as one, in the order of the numbers.
+pub(crate) fn merged<'a>(
+    one: impl Iterator<Item = (u64, &'a SharedFrame)>,
+    other: impl Iterator<Item = (u64, &'a SharedFrame)>,
+) -> impl Iterator<Item = (u64, &'a SharedFrame)> {
+    let (mut one, mut other) = (one.peekable(), other.peekable());
+    std::iter::from_fn(move || match (one.peek(), other.peek()) {
+        (Some((seq, _)), Some((first, _))) if first < seq => other.next(),
+        (Some(_), _) => one.next(),
+        (None, _) => other.next(),
+    })
 }

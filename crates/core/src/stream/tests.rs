@@ -25,8 +25,8 @@ fn frame(seq: u64) -> SharedFrame {
 struct Ring(BTreeMap<u64, SharedFrame>);
 
 impl SharedFrames for Ring {
-    fn next_after(&self, after: u64) -> Option<(u64, &SharedFrame)> {
-        self.0.range(after + 1..).next().map(|(seq, frame)| (*seq, frame))
+    fn after(&self, after: u64) -> impl Iterator<Item = (u64, &SharedFrame)> {
+        self.0.range(after + 1..).map(|(seq, frame)| (*seq, frame))
     }
 }
 
@@ -138,9 +138,8 @@ impl Play {
     }
 
     fn pump(&mut self) {
-        while let Some((_, seq, _)) = self.outbound.next(&self.ring, WINDOW) {
-            self.on_link.push_back(Sent::Frame(seq));
-        }
+        let sent = self.outbound.send_waiting(&self.ring, WINDOW);
+        self.on_link.extend(sent.into_iter().map(|(seq, _)| Sent::Frame(seq)));
     }
 
     fn cut(&mut self) {

@@ -103,6 +103,22 @@ pub enum ZoneOutput {
         /// What.
         frame: SharedFrame,
     },
+    /// Put this on several connections, each if it still is the one with its epoch.
+    SendToMany {
+        /// The sessions and their connections, in the order of the sessions' ids.
+        to: Vec<(SessionId, Link)>,
+        /// One frame for all.
+        frame: SharedFrame,
+    },
+    /// Put these on a connection in this order, if it still is the one with this epoch.
+    SendAll {
+        /// Whose connection it is.
+        session: SessionId,
+        /// The connection.
+        link: Link,
+        /// At least one.
+        frames: Vec<SharedFrame>,
+    },
     /// Acknowledge the client's stream up to this number, if its link still is the one with this epoch. The
     /// connection is told before the frame is put on it.
     Applied {
@@ -408,10 +424,18 @@ impl<Z: Zone> ZoneMachine for ZoneCore<Z> {
     }
 
     fn next_output(&mut self) -> Option<ZoneOutput> {
-        while let Some(Released { number, output }) = self.out.next_effect() {
-            match &output {
+        while let Some(Released { number, mut output }) = self.out.next_effect() {
+            match &mut output {
                 // Checked again at release: a takeover may have come while the cut was on its way.
+                ZoneOutput::SendToMany { to, .. } => {
+                    self.room.leaves_for_many(self.seen_at, to, number);
+                    if !to.is_empty() {
+                        return Some(output);
+                    }
+                    hit(Mark::StaleIgnored);
+                }
                 ZoneOutput::Send { session, link, .. }
+                | ZoneOutput::SendAll { session, link, .. }
                 | ZoneOutput::Applied { session, link, .. }
                 | ZoneOutput::ToConnection { session, link, .. } => {
                     if self.room.leaves(self.seen_at, *session, *link, number) {

@@ -16,7 +16,7 @@ use super::latest::Value;
 use super::member::{Leaving, Member};
 use super::objects::{OnPart, Owned};
 use super::ring::{Entry, Recipients};
-use super::room::{Dirty, MatchData, Room};
+use super::room::{MatchData, Room};
 use super::row::{self, Cut};
 use super::{Saved, State, Zone};
 use crate::call::Calls;
@@ -137,7 +137,7 @@ impl<Z: Zone> ZoneCore<Z> {
     fn cut(&mut self, now: Time, saved: Option<SaveOutcome>) {
         self.acknowledge_cut();
         if self.saver.deleting {
-            self.room.dirty = Dirty { said: self.room.stream.last, ..Dirty::default() };
+            self.room.dirty.clear(self.room.stream.last);
             return self.out.close();
         }
         self.out.end_step(true);
@@ -147,9 +147,12 @@ impl<Z: Zone> ZoneCore<Z> {
         // A game that cannot be saved has faulted, and nothing more of this incarnation leaves.
         if let Some(cut) = self.describe(now, is_base, saved) {
             let (_, revision) = self.out.standing();
-            let changes = row::changes(revision.next().0, &cut, is_base);
+            self.room.dirty.members.sort();
+            let mut encoder = row::Encoder::new(&cut);
+            encode_rows(now, &self.room, is_base, &mut encoder);
+            let changes = encoder.into_changes(revision.next().0, is_base);
             self.saver.count(&changes, is_base);
-            self.room.dirty = Dirty { said: self.room.stream.last, ..Dirty::default() };
+            self.room.dirty.clear(self.room.stream.last);
             self.out.submit(changes);
         }
     }
@@ -257,28 +260,10 @@ impl<Z: Zone> ZoneCore<Z> {
     }
 }
 
+/// Everything of a cut but its rows of members and of what was said to them, see [`encode_rows`].
 fn describe_room(now: Time, room: &Room, is_base: bool) -> Cut {
     let dirty = &room.dirty;
     let said = if is_base { 0 } else { dirty.said };
-    // Whoever is told something, or leaves, is among those that have changed.
-    let changed: Vec<(SessionId, &Member)> = if is_base {
-        room.members.iter().map(|(id, member)| (*id, member.as_ref())).collect()
-    } else {
-        let ids = dirty.members.iter();
-        ids.filter_map(|id| Some((*id, room.members.get(id)?.as_ref()))).collect()
-    };
-    let outbox = changed.iter().flat_map(|(id, member)| {
-        // A leaver's outbox holds what the ring may have held before: all of it is written.
-        let from = if member.is_active() { said } else { 0 };
-        let own = member.outbound.own();
-        let start = own.partition_point(|kept| kept.seq <= from);
-        own.range(start..).map(move |kept| row::OutboxRow {
-            session: id.0,
-            seq: kept.seq,
-            frame: kept.frame.protobuf().clone(),
-        })
-    });
-    let service = room.deadlines.service(now);
     let cells: Vec<row::Cell> = if is_base {
         room.cells.iter().map(|(key, value)| cell(key, Some(value))).collect()
     } else {
@@ -297,11 +282,11 @@ fn describe_room(now: Time, room: &Room, is_base: bool) -> Cut {
         snapshot: None,
         cells_cleared: false,
         cells,
-        members: changed.iter().map(|(id, member)| member_row(service, *id, member)).collect(),
+        members: Vec::new(),
         gone: dirty.gone.iter().map(|session| session.0).collect(),
         ring_floor: room.stream.ring.floor().unwrap_or(room.stream.last + 1),
-        ring: room.stream.ring.after(said).map(ring_row).collect(),
-        outbox: outbox.collect(),
+        ring: Vec::new(),
+        outbox: Vec::new(),
         latest: room.stream.latest.after(said).map(latest_row).collect(),
         timers: (is_base || dirty.timers).then(|| timers(room)),
         jobs: (is_base || dirty.jobs).then(|| jobs(room)),
@@ -312,6 +297,32 @@ fn describe_room(now: Time, room: &Room, is_base: bool) -> Cut {
         name: if is_base { room.name.name.clone() } else { String::new() },
         seated: room.seated,
     }
+}
+
+/// The rows of members, of their outboxes and of the ring: those that every message changes.
+fn encode_rows(now: Time, room: &Room, is_base: bool, encoder: &mut row::Encoder) {
+    let (dirty, service) = (&room.dirty, room.deadlines.service(now));
+    let said = if is_base { 0 } else { dirty.said };
+    let mut encode = |session: SessionId, member: &Member| {
+        encoder.member(&member_row(service, session, member));
+        // A leaver's outbox holds what the ring may have held before: all of it is written.
+        let from = if member.is_active() { said } else { 0 };
+        let own = member.outbound.own();
+        let start = own.partition_point(|kept| kept.seq <= from);
+        for Kept { seq, frame } in own.range(start..) {
+            let (session, seq, frame) = (session.0, *seq, frame.protobuf().clone());
+            encoder.outbox(&row::OutboxRow { session, seq, frame });
+        }
+    };
+    if is_base {
+        room.members.iter().for_each(|(session, member)| encode(*session, member));
+    } else {
+        // Whoever is told something, or leaves, is among those that have changed.
+        let known = |session| Some((session, room.members.get(&session)?));
+        let changed = dirty.members.iter().filter_map(known);
+        changed.for_each(|(session, member)| encode(session, member));
+    }
+    room.stream.ring.after(said).for_each(|entry| encoder.ring(&ring_row(entry)));
 }
 
 fn cell(key: &Bytes, value: Option<&Bytes>) -> row::Cell {

@@ -77,13 +77,6 @@ impl Latest {
         }
     }
 
-    /// The first value said after a number.
-    #[must_use]
-    pub(crate) fn next_after(&self, seq: u64) -> Option<&Value> {
-        let (_, key) = self.by_seq.range(seq.saturating_add(1)..).next()?;
-        self.values.get(key)
-    }
-
     /// All values that are set, for somebody who comes in.
     #[must_use]
     pub(crate) fn all(&self) -> Vec<LatestValue> {

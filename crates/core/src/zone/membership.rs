@@ -148,7 +148,6 @@ impl<Z: Zone> ZoneCore<Z> {
         {
             self.room.deadlines.disarm(session, &mut member);
         }
-        self.room.dirty.members.remove(&session);
         self.room.dirty.gone.insert(session);
     }
 
@@ -313,9 +312,7 @@ impl<Z: Zone> ZoneCore<Z> {
             hit(Mark::ReplayedOlderLeg);
         }
         let replayed = backlog.len() as u64;
-        for frame in backlog {
-            self.out.push(ZoneOutput::Send { session, link, frame });
-        }
+        self.out.push_frames(None, session, link, backlog);
         let before = self.room.stream.sent;
         self.room.pump(session, &mut self.out);
         let replayed = replayed + self.room.stream.sent - before;

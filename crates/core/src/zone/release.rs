@@ -2,8 +2,10 @@
 //! that contains its cause is committed. A zone whose durability is not `Full` passes everything through
 //! when its input ends.
 
+use rejoin_wire::SharedFrame;
+
 use super::core::ZoneOutput;
-use crate::exchange::{ToHub, ToSession};
+use crate::exchange::{Link, ToHub, ToSession};
 use crate::gate::{Gate, Gated};
 use crate::id::SessionId;
 use crate::scope::Batch;
@@ -24,6 +26,21 @@ impl Gated for Released {
 
     fn submit(batch: Batch) -> Self {
         ZoneOutput::Commit(batch).into()
+    }
+
+    fn size(&self) -> usize {
+        match &self.output {
+            ZoneOutput::SendToMany { to, .. } => to.len(),
+            ZoneOutput::SendAll { frames, .. } => frames.len(),
+            ZoneOutput::Send { .. }
+            | ZoneOutput::Applied { .. }
+            | ZoneOutput::ToConnection { .. }
+            | ZoneOutput::Native { .. }
+            | ZoneOutput::ToHub(_)
+            | ZoneOutput::Commit(_)
+            | ZoneOutput::StartJob { .. }
+            | ZoneOutput::Event(_) => 1,
+        }
     }
 }
 
@@ -49,6 +66,36 @@ impl Release {
     #[inline]
     pub(crate) fn push_numbered(&mut self, seq: u64, output: ZoneOutput) {
         self.after(Released { number: Some(seq), output });
+    }
+
+    /// A frame of the present step for several members, each of which acknowledges it with this number.
+    pub(crate) fn push_to_many(
+        &mut self,
+        seq: u64,
+        to: Vec<(SessionId, Link)>,
+        frame: &SharedFrame,
+    ) {
+        let frame = frame.clone();
+        match to.as_slice() {
+            [] => {}
+            [(session, link)] => {
+                self.push_numbered(seq, ZoneOutput::Send { session: *session, link: *link, frame });
+            }
+            _ => self.push_numbered(seq, ZoneOutput::SendToMany { to, frame }),
+        }
+    }
+
+    /// Frames of the present step for one member, which acknowledges the last of them with this number, if any.
+    pub(crate) fn push_frames(
+        &mut self,
+        number: Option<u64>,
+        session: SessionId,
+        link: Link,
+        frames: Vec<SharedFrame>,
+    ) {
+        if !frames.is_empty() {
+            self.after(Released { number, output: ZoneOutput::SendAll { session, link, frames } });
+        }
     }
 
     /// Something that no cut need contain.

@@ -86,13 +86,6 @@ impl Ring {
         }
     }
 
-    /// The first entry after a number that a member is meant to hear.
-    #[must_use]
-    pub(crate) fn next_for(&self, session: SessionId, after: u64) -> Option<&Entry> {
-        let start = self.entries.partition_point(|entry| entry.seq <= after);
-        self.entries.range(start..).find(|entry| entry.to.contains(session))
-    }
-
     /// Entries after a number.
     pub(crate) fn after(&self, seq: u64) -> impl Iterator<Item = &Entry> {
         let start = self.entries.partition_point(|entry| entry.seq <= seq);

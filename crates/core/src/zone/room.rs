@@ -9,6 +9,7 @@ use super::clock::Clock;
 use super::config::ZoneConfig;
 use super::deadline::Deadlines;
 use super::member::Member;
+use super::member_set::MemberSet;
 use super::members::Members;
 use super::objects::Objects;
 use super::stream::Stream;
@@ -33,7 +34,7 @@ pub(crate) struct Dirty {
     pub any: bool,
     /// A callback ran that recorded nothing: the game may have changed all the same.
     pub maybe: bool,
-    pub members: BTreeSet<SessionId>,
+    pub members: MemberSet,
     pub gone: BTreeSet<SessionId>,
     pub cells: BTreeSet<Bytes>,
     pub objects: BTreeSet<ObjectId>,
@@ -44,6 +45,15 @@ pub(crate) struct Dirty {
     pub jobs: bool,
     /// Everything said up to here is in a cut.
     pub said: u64,
+}
+
+impl Dirty {
+    /// Everything is in a cut, and what was said up to this number.
+    pub(crate) fn clear(&mut self, said: u64) {
+        let mut members = std::mem::take(&mut self.members);
+        members.clear();
+        *self = Self { members, said, ..Self::default() };
+    }
 }
 
 /// The zone without its game.
@@ -71,9 +81,9 @@ pub(crate) struct Room {
     pub dirty: Dirty,
     /// Members who may have missed something for good; `overrun` looks at each once. Who has no link
     /// then is looked at when it attaches.
-    pub missed: BTreeSet<SessionId>,
+    pub missed: MemberSet,
     /// Members of whom a number was consumed that they have not been told of.
-    pub untold: BTreeSet<SessionId>,
+    pub untold: MemberSet,
 }
 
 impl Room {
@@ -97,8 +107,8 @@ impl Room {
             last_job: JobId::default(),
             ending: false,
             dirty: Dirty::default(),
-            missed: BTreeSet::new(),
-            untold: BTreeSet::new(),
+            missed: MemberSet::default(),
+            untold: MemberSet::default(),
         }
     }
 

@@ -17,6 +17,10 @@ const CUT: &[u8] = b"cut/";
 const BASE: &[u8] = b"base/";
 /// The format this program writes; it reads this and all before.
 pub(crate) const FORMAT: u32 = 1;
+/// The wire type of a message within another.
+const LENGTH_DELIMITED: usize = 2;
+/// A cut after one message in a small zone is no larger.
+const CUT_BYTES_USUAL: usize = 256;
 
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct Cut {
@@ -248,25 +252,65 @@ pub(crate) struct PlayerRow {
     pub data: Bytes,
 }
 
-/// The changes that write a cut; a base replaces everything before it.
-pub(crate) fn changes(revision: u64, cut: &Cut, is_base: bool) -> Vec<Change> {
-    let mut changes = Vec::new();
-    if is_base {
-        changes.push(Change::DeletePrefix(Bytes::from_static(CUT)));
-        changes.push(Change::DeletePrefix(Bytes::from_static(BASE)));
+/// Encodes a cut. Rows of members and of what was said to them are added one by one: elements of a repeated field may
+/// stand anywhere in an encoded message, so they are not gathered in the cut first.
+pub(crate) struct Encoder(Vec<u8>);
+
+impl Encoder {
+    /// Begins with all that is in the cut itself.
+    pub(crate) fn new(cut: &Cut) -> Self {
+        let mut encoder = Self(Vec::with_capacity(CUT_BYTES_USUAL));
+        written(cut.encode(&mut encoder.0));
+        encoder
     }
-    let mut rest = Bytes::from(cut.encode_to_vec());
-    let mut part = 0u32;
-    loop {
-        let value = rest.split_to(rest.len().min(ROW_BYTES_MAX));
-        let mut key = BytesMut::from(if is_base { BASE } else { CUT });
-        key.extend_from_slice(&revision.to_be_bytes());
-        key.extend_from_slice(&part.to_be_bytes());
-        changes.push(Change::Put(key.freeze(), value));
-        part += 1;
-        if rest.is_empty() {
-            return changes;
+
+    pub(crate) fn member(&mut self, row: &MemberRow) {
+        self.row(12, row);
+    }
+
+    pub(crate) fn ring(&mut self, row: &RingRow) {
+        self.row(15, row);
+    }
+
+    pub(crate) fn outbox(&mut self, row: &OutboxRow) {
+        self.row(16, row);
+    }
+
+    /// Adds an element of the repeated field with this tag.
+    fn row(&mut self, tag: usize, row: &impl Message) {
+        // A key is a varint, as a length is.
+        written(prost::encode_length_delimiter(tag << 3 | LENGTH_DELIMITED, &mut self.0));
+        written(row.encode_length_delimited(&mut self.0));
+    }
+
+    /// The changes that write the cut; a base replaces everything before it.
+    pub(crate) fn into_changes(self, revision: u64, is_base: bool) -> Vec<Change> {
+        let mut changes = Vec::with_capacity(1);
+        if is_base {
+            changes.push(Change::DeletePrefix(Bytes::from_static(CUT)));
+            changes.push(Change::DeletePrefix(Bytes::from_static(BASE)));
         }
+        let mut rest = Bytes::from(self.0);
+        let mut part = 0u32;
+        loop {
+            let value = match rest.len() > ROW_BYTES_MAX {
+                true => rest.split_to(ROW_BYTES_MAX),
+                false => std::mem::take(&mut rest),
+            };
+            let prefix = if is_base { BASE } else { CUT };
+            let key = [prefix, &revision.to_be_bytes(), &part.to_be_bytes()].concat();
+            changes.push(Change::Put(Bytes::from(key), value));
+            part += 1;
+            if rest.is_empty() {
+                return changes;
+            }
+        }
+    }
+}
+
+fn written(written: Result<(), prost::EncodeError>) {
+    if let Err(error) = written {
+        crate::never!("a vector has no room for more: {error}");
     }
 }
 

@@ -4,10 +4,13 @@
 //!
 //! How far each member is, and what fits its link, is decided by its `Outbound`.
 
+use std::time::Duration;
+
 use rejoin_wire::SharedFrame;
 use rejoin_wire::v1::{Down, ServerFrame, down, server_frame};
 
 use super::core::ZoneOutput;
+use super::deadline::Deadlines;
 use super::latest::{Latest, Value};
 use super::member::Member;
 use super::release::Release;
@@ -17,7 +20,7 @@ use crate::exchange::Link;
 use crate::id::{Leg, SessionId};
 use crate::mark::{Mark, hit};
 use crate::never;
-use crate::stream::{Kept, SendWindow, SharedFrames};
+use crate::stream::{Kept, SendWindow, SharedFrames, merged};
 use crate::time::Time;
 
 /// The counter and what is kept under it.
@@ -39,6 +42,8 @@ pub(crate) struct Stream {
 
 /// The part of the ring that one sender's messages may fill, as a divisor.
 const SHARE: usize = 4;
+/// All members are walked through for a frame that at least this part of them hears, as a divisor.
+const WALK_SHARE: usize = 4;
 /// Fewer entries than this are not worth looking through.
 const TRIM_LEAST: usize = 64;
 
@@ -61,22 +66,27 @@ impl Room {
         out: &mut Release,
     ) {
         let (seq, frame) = self.stream.number(body);
-        let window = self.window();
+        let (window, size) = (self.window(), frame.len());
+        let mut hearers = Vec::with_capacity(self.members.len());
         match &to {
             Recipients::Only(sessions) => {
                 for session in sessions.iter() {
-                    let Some(member) = self.members.get_mut(*session) else { continue };
-                    self.stream.sent += address(window, *session, member, (seq, &frame), out);
+                    let member = self.members.get_mut(*session);
+                    let link = member.and_then(|member| address(window, member, (seq, size)));
+                    hearers.extend(link.map(|link| (*session, link)));
                 }
             }
             Recipients::All | Recipients::Except(_) => {
                 for (session, member) in self.members.iter_mut() {
                     if to.contains(session) {
-                        self.stream.sent += address(window, session, member, (seq, &frame), out);
+                        let link = address(window, member, (seq, size));
+                        hearers.extend(link.map(|link| (session, link)));
                     }
                 }
             }
         }
+        self.stream.sent += hearers.len() as u64;
+        out.push_to_many(seq, hearers, &frame);
         self.stream.ring.push(Entry { seq, to, cause, frame });
         self.dirty.any = true;
         self.bound_ring();
@@ -91,7 +101,11 @@ impl Room {
         let Some(member) = self.members.get_mut(session) else {
             return never!("{seq} is said to session {session}, which is no member");
         };
-        self.stream.sent += offer(window, session, member, (seq, &frame), out);
+        if let Some(link) = member.outbound.offer(seq, frame.len(), window) {
+            self.stream.sent += 1;
+            let frame = frame.clone();
+            out.push_numbered(seq, ZoneOutput::Send { session, link, frame });
+        }
         let (frames, bytes) = (self.config.outbox_frames_max, self.config.outbox_bytes_max);
         if member.outbound.keep(Kept { seq, frame }, SendWindow { frames, bytes }) {
             hit(Mark::OutboxEvicted);
@@ -118,10 +132,13 @@ impl Room {
             }
         }
         let (seq, frame) = self.stream.number(body);
-        let window = self.window();
-        for (session, member) in self.members.iter_mut() {
-            self.stream.sent += address(window, session, member, (seq, &frame), out);
-        }
+        let (window, size) = (self.window(), frame.len());
+        let members = self.members.iter_mut();
+        let hearers: Vec<(SessionId, Link)> = members
+            .filter_map(|(session, member)| Some((session, address(window, member, (seq, size))?)))
+            .collect();
+        self.stream.sent += hearers.len() as u64;
+        out.push_to_many(seq, hearers, &frame);
         hit(if payload.is_some() { Mark::LatestReplaced } else { Mark::LatestCleared });
         self.stream.latest.set(key, Value { seq, payload, frame });
         self.dirty.any = true;
@@ -134,12 +151,13 @@ impl Room {
         let Some(member) = self.members.get_mut(session) else {
             return never!("session {session} is sent what waits for it and is no member");
         };
-        while let Some((link, seq, frame)) = {
-            let shared = Shared { stream: &self.stream, session, joined: member.joined };
-            member.outbound.next(&shared, window)
-        } {
-            self.stream.sent += 1;
-            out.push_numbered(seq, ZoneOutput::Send { session, link, frame });
+        let shared = Shared { stream: &self.stream, session, joined: member.joined };
+        let sent = member.outbound.send_waiting(&shared, window);
+        if let (Some(link), Some(newest)) = (member.outbound.link(), sent.last().map(|sent| sent.0))
+        {
+            self.stream.sent += sent.len() as u64;
+            let frames = sent.into_iter().map(|(_, frame)| frame).collect();
+            out.push_frames(Some(newest), session, link, frames);
         }
     }
 
@@ -205,12 +223,14 @@ impl Room {
     /// Members on a link who missed something for good and can be given the whole state now.
     pub(crate) fn overrun(&mut self) -> Vec<SessionId> {
         let mut due = Vec::new();
-        for session in std::mem::take(&mut self.missed) {
-            let member = self.members.get_mut(session).filter(|member| member.is_active());
+        let missed = self.missed.take();
+        for session in &missed {
+            let member = self.members.get_mut(*session).filter(|member| member.is_active());
             if member.is_some_and(|member| member.outbound.take_overrun()) {
-                due.push(session);
+                due.push(*session);
             }
         }
+        self.missed.give_back(missed);
         due
     }
 
@@ -223,27 +243,37 @@ impl Room {
         link: Link,
         number: Option<u64>,
     ) -> bool {
-        let is_its = |member: &&mut Member| member.outbound.link() == Some(link);
-        let Some(member) = self.members.get_mut(session).filter(is_its) else {
-            // It was dropped, taken over or forgotten while the frame waited for its cut.
-            return false;
-        };
-        if let Some(number) = number
-            && member.outbound.released(number)
-            && member.is_active()
-        {
-            let service = self.deadlines.service(now);
-            member.outbound.expect_by(service.after(self.config.progress));
-            self.deadlines.arm(session, member);
+        let progress = self.config.progress;
+        let member = self.members.get_mut(session);
+        member
+            .is_some_and(|m| leaves(&mut self.deadlines, now, progress, (session, m), link, number))
+    }
+
+    /// The same for a frame that leaves for several members: keeps those for whom it does.
+    pub(crate) fn leaves_for_many(
+        &mut self,
+        now: Time,
+        to: &mut Vec<(SessionId, Link)>,
+        number: Option<u64>,
+    ) {
+        if to.len() < self.members.len() / WALK_SHARE {
+            return to.retain(|(session, link)| self.leaves(now, *session, *link, number));
         }
-        true
+        // Most members hear it: one walk through all is cheaper than a search for each.
+        let (deadlines, progress) = (&mut self.deadlines, self.config.progress);
+        let mut members = self.members.iter_mut().peekable();
+        to.retain(|(session, link)| {
+            while members.next_if(|(id, _)| id < session).is_some() {}
+            let member = members.next_if(|(id, _)| id == session);
+            member.is_some_and(|member| leaves(deadlines, now, progress, member, *link, number))
+        });
     }
 
     /// Compares what is counted and indexed with a search of all members.
     pub(crate) fn check_indexes(&self) -> Result<(), String> {
         self.members.check()?;
         for (session, member) in self.members.iter().filter(|(_, member)| member.is_active()) {
-            if member.outbound.is_overrun_unseen() && !self.missed.contains(session) {
+            if member.outbound.is_overrun_unseen() && !self.missed.contains(*session) {
                 return Err(format!("{session} has missed something and nobody looks at it"));
             }
             let next = member.next_deadline();
@@ -251,11 +281,11 @@ impl Room {
                 return Err(format!("{session} has a deadline at {next:?} that nobody looks at"));
             }
             let newest = member.outbound.own().back().map_or(0, |kept| kept.seq);
-            if newest > self.dirty.said && !self.dirty.members.contains(session) {
+            if newest > self.dirty.said && !self.dirty.members.contains(*session) {
                 return Err(format!("{newest} was said to {session} and is in no cut to come"));
             }
             let is_untold = member.inbound.unacked() > 0 && member.outbound.link().is_some();
-            if is_untold && !self.untold.contains(session) {
+            if is_untold && !self.untold.contains(*session) {
                 let applied = member.inbound.applied();
                 return Err(format!("nobody will tell {session} that {applied} is applied"));
             }
@@ -315,6 +345,28 @@ impl Room {
     }
 }
 
+/// Whether a frame leaves for a member: not if it was dropped or taken over while the frame waited for its cut.
+fn leaves(
+    deadlines: &mut Deadlines,
+    now: Time,
+    progress: Duration,
+    (session, member): (SessionId, &mut Member),
+    link: Link,
+    number: Option<u64>,
+) -> bool {
+    if member.outbound.link() != Some(link) {
+        return false;
+    }
+    if let Some(number) = number
+        && member.outbound.released(number)
+        && member.is_active()
+    {
+        member.outbound.expect_by(deadlines.service(now).after(progress));
+        deadlines.arm(session, member);
+    }
+    true
+}
+
 /// What a zone keeps for several members, as one of them hears it.
 struct Shared<'a> {
     stream: &'a Stream,
@@ -323,43 +375,19 @@ struct Shared<'a> {
 }
 
 impl SharedFrames for Shared<'_> {
-    fn next_after(&self, after: u64) -> Option<(u64, &SharedFrame)> {
+    fn after(&self, after: u64) -> impl Iterator<Item = (u64, &SharedFrame)> {
         let start = after.max(self.joined.saturating_sub(1));
-        let entry = self.stream.ring.next_for(self.session, start);
-        let entry = entry.map(|entry| (entry.seq, &entry.frame));
-        let value = self.stream.latest.next_after(start).map(|value| (value.seq, &value.frame));
-        [entry, value].into_iter().flatten().min_by_key(|(seq, _)| *seq)
+        let entries = self.stream.ring.after(start).filter(|entry| entry.to.contains(self.session));
+        let values = self.stream.latest.after(start).map(|(_, value)| (value.seq, &value.frame));
+        merged(entries.map(|entry| (entry.seq, &entry.frame)), values)
     }
 }
 
-/// Addresses a frame of several to a member, if it is one that frames are for; 1 if it is sent.
-fn address(
-    window: SendWindow,
-    session: SessionId,
-    member: &mut Member,
-    frame: (u64, &SharedFrame),
-    out: &mut Release,
-) -> u64 {
+/// Addresses a frame of several to a member, if it is one that frames are for. Gives the link on which it goes out
+/// now; none: it waits for a connection, or for room in the window.
+fn address(window: SendWindow, member: &mut Member, (seq, size): (u64, usize)) -> Option<Link> {
     match member.native || !member.is_active() {
-        true => 0,
-        false => offer(window, session, member, frame, out),
-    }
-}
-
-/// Addresses a frame to a member, and sends it at once if the member has everything before it.
-fn offer(
-    window: SendWindow,
-    session: SessionId,
-    member: &mut Member,
-    (seq, frame): (u64, &SharedFrame),
-    out: &mut Release,
-) -> u64 {
-    match member.outbound.offer(seq, frame.len(), window) {
-        Some(link) => {
-            out.push_numbered(seq, ZoneOutput::Send { session, link, frame: frame.clone() });
-            1
-        }
-        // It waits for a connection, or for room in the window.
-        None => 0,
+        true => None,
+        false => member.outbound.offer(seq, size, window),
     }
 }

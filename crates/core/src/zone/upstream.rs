@@ -359,11 +359,13 @@ impl<Z: Zone> ZoneCore<Z> {
 
     /// Every number consumed since the last cut is acknowledged with this one.
     pub(crate) fn acknowledge_cut(&mut self) {
-        for session in std::mem::take(&mut self.room.untold) {
-            if self.room.members.get(&session).is_some_and(|m| m.inbound.unacked() > 0) {
-                self.tell_applied(session);
+        let untold = self.room.untold.take();
+        for session in &untold {
+            if self.room.members.get(session).is_some_and(|m| m.inbound.unacked() > 0) {
+                self.tell_applied(*session);
             }
         }
+        self.room.untold.give_back(untold);
     }
 
     pub(crate) fn tell_applied(&mut self, session: SessionId) {

@@ -121,6 +121,12 @@ impl Hall {
                     self.machine.handle(self.now, ZoneInput::Committed(batch.revision));
                 }
                 ZoneOutput::Send { session, frame, .. } => self.sent.push((session, frame)),
+                ZoneOutput::SendToMany { to, frame } => {
+                    self.sent.extend(to.into_iter().map(|(session, _)| (session, frame.clone())));
+                }
+                ZoneOutput::SendAll { session, frames, .. } => {
+                    self.sent.extend(frames.into_iter().map(|frame| (session, frame)));
+                }
                 _ => {}
             }
         }

@@ -19,7 +19,7 @@ use rejoin_core::connection::{
     ConnectionInput, ConnectionOutput, ConnectionSet, ToConnection, applied_frame,
 };
 use rejoin_core::event::Event;
-use rejoin_core::exchange::ToZone;
+use rejoin_core::exchange::{Link, ToZone};
 use rejoin_core::guard::Origin;
 use rejoin_core::hub::{Answer, AskId, Hub, HubConfig, HubInput, HubOutput, Recovered, Warning};
 use rejoin_core::id::{ConnectionId, JobId, OwnerEpoch, PlayerId, SessionId, ZoneId};
@@ -408,6 +408,11 @@ impl Desk {
         }
     }
 
+    fn send(&mut self, link: Link, frame: &SharedFrame) {
+        self.sent.push((link.connection, frame.clone()));
+        self.deliver(link.connection, frame);
+    }
+
     fn drain_zone(&mut self, id: ZoneId) {
         let mut outputs = Vec::new();
         let Some(zone) = self.zones.get_mut(&id) else { return };
@@ -417,9 +422,12 @@ impl Desk {
         }
         for output in outputs {
             match output {
-                ZoneOutput::Send { link, frame, .. } => {
-                    self.sent.push((link.connection, frame.clone()));
-                    self.deliver(link.connection, &frame);
+                ZoneOutput::Send { link, frame, .. } => self.send(link, &frame),
+                ZoneOutput::SendToMany { to, frame } => {
+                    to.into_iter().for_each(|(_, link)| self.send(link, &frame));
+                }
+                ZoneOutput::SendAll { link, frames, .. } => {
+                    frames.iter().for_each(|frame| self.send(link, frame));
                 }
                 ZoneOutput::Applied { link, seq, .. } => self.applied(link.connection, seq),
                 ZoneOutput::ToConnection { link, message, .. } => {

@@ -7,11 +7,12 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
-use rejoin_core::exchange::{ToHub, ZoneName};
+use rejoin_core::exchange::{Link, ToHub, ZoneName};
 use rejoin_core::hub::HubInput;
 use rejoin_core::id::{OwnerEpoch, ZoneId};
 use rejoin_core::scope::Opened;
 use rejoin_core::time::Time;
+use rejoin_core::wire::SharedFrame;
 use rejoin_core::zone::{ZoneInput, ZoneOutput, ZoneSpec};
 
 use super::polls::Polls;
@@ -238,12 +239,12 @@ impl Worker {
         let owner = slot.machine.owner();
         while let Some(output) = slot.machine.next_output() {
             match output {
-                ZoneOutput::Send { link, frame, .. } => {
-                    self.around.connections.send_and_wake_later(
-                        link.connection,
-                        frame,
-                        &self.wake_ups,
-                    );
+                ZoneOutput::Send { link, frame, .. } => self.send(link, frame),
+                ZoneOutput::SendToMany { to, frame } => {
+                    to.into_iter().for_each(|(_, link)| self.send(link, frame.clone()));
+                }
+                ZoneOutput::SendAll { link, frames, .. } => {
+                    frames.into_iter().for_each(|frame| self.send(link, frame));
                 }
                 ZoneOutput::Applied { link, seq, .. } => {
                     let connections = &self.around.connections;
@@ -268,6 +269,11 @@ impl Worker {
                 ZoneOutput::Event(event) => self.around.sight.tell(event),
             }
         }
+    }
+
+    fn send(&self, link: Link, frame: SharedFrame) {
+        let connections = &self.around.connections;
+        connections.send_and_wake_later(link.connection, frame, &self.wake_ups);
     }
 
     fn count_ticks(&self, before: Option<(u64, u64)>, after: Option<(u64, u64)>, late: Duration) {
