@@ -25,6 +25,7 @@ mod quiet;
 mod resume;
 mod row;
 mod seats;
+mod spent;
 pub mod token;
 mod view;
 mod words;

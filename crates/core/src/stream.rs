@@ -10,6 +10,8 @@
 mod earlier;
 mod inbound;
 mod outbound;
+mod sending;
+mod shared;
 
 use std::collections::VecDeque;
 
@@ -17,9 +19,8 @@ use rejoin_wire::SharedFrame;
 
 pub use self::earlier::{EarlierLegs, OutboxLimits};
 pub(crate) use self::inbound::{Arrival, Inbound};
-pub(crate) use self::outbound::{
-    AckAhead, Acked, NoShared, Outbound, SendWindow, SharedFrames, merged,
-};
+pub(crate) use self::outbound::{AckAhead, Acked, Outbound, SendWindow};
+pub(crate) use self::shared::{NoShared, SharedFrames, merged};
 use crate::id::Leg;
 
 #[cfg(test)]

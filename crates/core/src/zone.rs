@@ -11,15 +11,22 @@ pub mod core;
 pub mod message;
 pub mod objects;
 
+mod attach;
 mod clock;
 mod cut;
 mod deadline;
+mod departure;
+mod describe;
+mod fold;
 mod latest;
+mod local;
 mod member;
 mod member_set;
 mod members;
 mod membership;
+mod output;
 mod release;
+mod restore;
 mod ring;
 mod room;
 mod row;
@@ -33,9 +40,10 @@ use bytes::Bytes;
 
 pub use self::config::{Durability, ZoneConfig};
 pub use self::context::{Context, MemberView, Sender};
-pub use self::core::{Delivery, ZoneCore, ZoneInput, ZoneMachine, ZoneOutput, ZoneSpec};
+pub use self::core::{ZoneCore, ZoneInput, ZoneMachine, ZoneSpec};
 pub use self::message::{BadPayload, Message};
 pub use self::objects::{OnPart, OwnerChange};
+pub use self::output::{Delivery, ZoneOutput};
 pub use self::row::{KeptZone, name_of};
 
 pub(crate) use self::core::{native, panic_text};

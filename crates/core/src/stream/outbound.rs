@@ -2,33 +2,21 @@
 //! unacknowledged frames; what does not fit waits. What waits too long is forgotten, and its reader is
 //! given the whole state instead.
 
+mod resume;
+
 use std::cmp::Ordering;
 use std::collections::VecDeque;
 
 use rejoin_wire::SharedFrame;
 use rejoin_wire::v1::RungReason;
 
+use super::sending::Sending;
+use super::shared::{SharedFrames, frames_after};
 use super::{Kept, OutboxLimits, Tail};
-use crate::exchange::{InPlace, Link, ResumeFrom};
+use crate::exchange::{InPlace, Link};
 use crate::id::Leg;
 use crate::mark::{Mark, hit};
-use crate::planted::{Bug, is_armed};
 use crate::time::Time;
-
-/// Frames that several readers share: the ring and the latest values of a zone.
-pub(crate) trait SharedFrames {
-    /// The shared frames after a number that this reader is meant to hear, in the order of their numbers.
-    fn after(&self, after: u64) -> impl Iterator<Item = (u64, &SharedFrame)>;
-}
-
-/// A session in no zone shares its stream with nobody.
-pub(crate) struct NoShared;
-
-impl SharedFrames for NoShared {
-    fn after(&self, _: u64) -> impl Iterator<Item = (u64, &SharedFrame)> {
-        std::iter::empty()
-    }
-}
 
 /// How much a link may carry unacknowledged.
 #[derive(Clone, Copy, Debug)]
@@ -61,30 +49,6 @@ pub(crate) struct Outbound {
     own_bytes: usize,
     /// None while the reader is not connected.
     sending: Option<Box<Sending>>,
-}
-
-/// How far the present link is.
-#[derive(Debug)]
-struct Sending {
-    link: Link,
-    /// The highest number put on the link; it may still wait for its commit.
-    sent: u64,
-    /// The highest number that has left.
-    left: u64,
-    /// Numbers and sizes of what is on the link and not acknowledged.
-    in_flight: VecDeque<(u64, usize)>,
-    in_flight_bytes: usize,
-    resync: Option<Resyncing>,
-    /// An acknowledgement is due by then, in service time.
-    progress_at: Option<Time>,
-}
-
-/// A resync that the client has not acknowledged yet.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Resyncing {
-    seq: u64,
-    /// Another one is due once this one is acknowledged.
-    again: bool,
 }
 
 /// The client acknowledges what it was never sent.
@@ -288,42 +252,6 @@ impl Outbound {
         })
     }
 
-    /// Whether a client can go on in this leg, and after which number; none: from its start, after what
-    /// earlier legs still owe. `next_leg` is the one that a resync would open.
-    ///
-    /// # Errors
-    /// Why it is given the whole state instead.
-    pub(crate) fn resume(
-        &self,
-        from: &ResumeFrom,
-        next_leg: Option<Leg>,
-    ) -> Result<Option<u64>, RungReason> {
-        match from {
-            ResumeFrom::Lost(reason) => Err(*reason),
-            // A client takes a leg above its own, unless its own is told to be unknown.
-            ResumeFrom::RolledBack(leg) => Err(match next_leg {
-                Some(next) if *leg < next => RungReason::RolledBack,
-                _ => RungReason::UnknownPosition,
-            }),
-            ResumeFrom::Start => {
-                let is_whole = self.leg.turn == 0 && self.lost == 0 && self.acked == 0;
-                if is_whole { Ok(None) } else { Err(self.given_up()) }
-            }
-            ResumeFrom::InPlace(known) => self.go_on_after(*known).map(Some),
-            ResumeFrom::Position(leg, seq) => {
-                if *leg > self.leg || (*leg == self.leg && *seq > self.newest) {
-                    Err(RungReason::UnknownPosition)
-                } else if *leg != self.leg || *seq < self.lost.max(self.acked) {
-                    Err(self.given_up())
-                } else if is_armed(Bug::ResyncedForNothing) && seq % 2 == 0 {
-                    Err(RungReason::Overrun)
-                } else {
-                    Ok(Some(*seq))
-                }
-            }
-        }
-    }
-
     /// After which number a client goes on that has stayed connected.
     fn go_on_after(&self, InPlace { acked, sent }: InPlace) -> Result<u64, RungReason> {
         let of_this_turn = |at: Option<(Leg, u64)>| at.filter(|(leg, _)| *leg == self.leg);
@@ -341,55 +269,6 @@ impl Outbound {
         match self.reset {
             RungReason::RolledBack => RungReason::RolledBack,
             _ => RungReason::Overrun,
-        }
-    }
-
-    /// Goes on for a client that returns, after the number that [`resume`](Self::resume) gave.
-    pub(crate) fn replay(&mut self, link: Link, position: Option<u64>) {
-        if let Some(seq) = position {
-            self.forget_through(seq);
-        }
-        self.attach(link, position.unwrap_or(0));
-        if let Some(sending) = self.sending.as_mut() {
-            // It has that from another link.
-            sending.left = sending.sent;
-        }
-    }
-
-    /// Goes on for a client that has stayed connected and was sent everything up to `sent`. What of that it has
-    /// not acknowledged may still be on its way. True: it owes an acknowledgement.
-    pub(crate) fn go_on(
-        &mut self,
-        link: Link,
-        (acked, sent): (Option<(Leg, u64)>, u64),
-        shared: &impl SharedFrames,
-    ) -> bool {
-        if let Some((_, seq)) = acked.filter(|(leg, _)| *leg == self.leg) {
-            self.forget_through(seq);
-        }
-        let kept = frames_after(&self.own, shared, self.acked);
-        let on_its_way = kept.take_while(|(seq, _)| *seq <= sent);
-        let on_its_way: Vec<_> = on_its_way.map(|(seq, frame)| (seq, frame.len())).collect();
-        self.attach(link, sent);
-        let acked = self.acked;
-        self.sending.as_mut().is_some_and(|sending| {
-            for (seq, bytes) in on_its_way {
-                sending.put(seq, bytes);
-            }
-            (sending.sent, sending.left) = (sent, sent);
-            sending.owes(acked)
-        })
-    }
-
-    /// Starts afresh after `seq` in another turn of the leg: what came before is given up. The reader, if it
-    /// is connected, is being sent the whole state as of that number.
-    pub(crate) fn restart(&mut self, leg: Leg, seq: u64, reason: RungReason, link: Option<Link>) {
-        *self = Self { newest: seq, acked: seq, reset: reason, ..Self::new(leg) };
-        if let Some(link) = link {
-            self.attach(link, seq);
-            if let Some(sending) = self.sending.as_mut() {
-                sending.resync = Some(Resyncing { seq, again: false });
-            }
         }
     }
 
@@ -500,45 +379,4 @@ impl Outbound {
     pub(crate) fn own(&self) -> &VecDeque<Kept> {
         &self.own
     }
-}
-
-impl Sending {
-    fn has_room(&self, window: SendWindow) -> bool {
-        self.in_flight.len() < window.frames && self.in_flight_bytes < window.bytes
-    }
-
-    fn put(&mut self, seq: u64, bytes: usize) -> Link {
-        self.sent = seq;
-        self.in_flight.push_back((seq, bytes));
-        self.in_flight_bytes += bytes;
-        self.link
-    }
-
-    /// Whether something has left that the client has not acknowledged.
-    fn owes(&self, acked: u64) -> bool {
-        self.left > acked || self.resync.is_some()
-    }
-}
-
-/// Everything that is kept after a number, for this reader alone or for several, in the order of the numbers.
-fn frames_after<'a>(
-    own: &'a VecDeque<Kept>,
-    shared: &'a impl SharedFrames,
-    after: u64,
-) -> impl Iterator<Item = (u64, &'a SharedFrame)> {
-    let start = own.partition_point(|kept| kept.seq <= after);
-    merged(own.range(start..).map(|kept| (kept.seq, &kept.frame)), shared.after(after))
-}
-
-/// Two rows of numbered frames as one, in the order of the numbers.
-pub(crate) fn merged<'a>(
-    one: impl Iterator<Item = (u64, &'a SharedFrame)>,
-    other: impl Iterator<Item = (u64, &'a SharedFrame)>,
-) -> impl Iterator<Item = (u64, &'a SharedFrame)> {
-    let (mut one, mut other) = (one.peekable(), other.peekable());
-    std::iter::from_fn(move || match (one.peek(), other.peek()) {
-        (Some((seq, _)), Some((first, _))) if first < seq => other.next(),
-        (Some(_), _) => one.next(),
-        (None, _) => other.next(),
-    })
 }

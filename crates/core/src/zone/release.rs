@@ -4,7 +4,7 @@
 
 use rejoin_wire::SharedFrame;
 
-use super::core::ZoneOutput;
+use super::output::ZoneOutput;
 use crate::exchange::{Link, ToHub, ToSession};
 use crate::gate::{Gate, Gated};
 use crate::id::SessionId;

@@ -8,17 +8,22 @@ use std::collections::BTreeMap;
 use bytes::{Bytes, BytesMut};
 use prost::Message;
 
+use super::fold::Fold;
 use crate::exchange::ZoneName;
 use crate::scope::{Change, ROW_BYTES_MAX};
 
 /// Rows of cuts since the last compaction start so.
 const CUT: &[u8] = b"cut/";
+
 /// Rows of the last compaction start so.
 const BASE: &[u8] = b"base/";
+
 /// The format this program writes; it reads this and all before.
 pub(crate) const FORMAT: u32 = 1;
+
 /// The wire type of a message within another.
 const LENGTH_DELIMITED: usize = 2;
+
 /// A cut after one message in a small zone is no larger.
 const CUT_BYTES_USUAL: usize = 256;
 
@@ -387,90 +392,4 @@ struct Head {
 #[must_use]
 pub fn name_of(rows: &[(Bytes, Bytes)]) -> Option<ZoneName> {
     KeptZone::of(rows).map(|kept| kept.name)
-}
-
-/// A cut under way to hold everything.
-#[derive(Default)]
-struct Fold {
-    newest: Cut,
-    snapshot: Option<Bytes>,
-    cells: BTreeMap<Bytes, Cell>,
-    members: BTreeMap<u64, MemberRow>,
-    ring: BTreeMap<u64, RingRow>,
-    outbox: BTreeMap<(u64, u64), OutboxRow>,
-    latest: BTreeMap<String, LatestRow>,
-    timers: Option<Timers>,
-    jobs: Option<Jobs>,
-    objects: BTreeMap<u64, ObjectRow>,
-    players: BTreeMap<Bytes, PlayerRow>,
-}
-
-impl Fold {
-    fn add(&mut self, mut cut: Cut) {
-        self.snapshot = cut.snapshot.take().or(self.snapshot.take());
-        if cut.cells_cleared {
-            self.cells.clear();
-        }
-        for cell in std::mem::take(&mut cut.cells) {
-            match cell.value {
-                Some(_) => drop(self.cells.insert(cell.key.clone(), cell)),
-                None => drop(self.cells.remove(&cell.key)),
-            }
-        }
-        for gone in &cut.gone {
-            self.members.remove(gone);
-            self.outbox.retain(|(session, _), _| session != gone);
-        }
-        for row in std::mem::take(&mut cut.members) {
-            self.members.insert(row.session, row);
-        }
-        for row in std::mem::take(&mut cut.ring) {
-            self.ring.insert(row.seq, row);
-        }
-        self.ring = self.ring.split_off(&cut.ring_floor);
-        for row in std::mem::take(&mut cut.outbox) {
-            self.outbox.insert((row.session, row.seq), row);
-        }
-        for row in std::mem::take(&mut cut.latest) {
-            self.latest.insert(row.key.clone(), row);
-        }
-        self.timers = cut.timers.take().or(self.timers.take());
-        self.jobs = cut.jobs.take().or(self.jobs.take());
-        for row in std::mem::take(&mut cut.objects) {
-            match row.player.is_empty() {
-                true => drop(self.objects.remove(&row.object)),
-                false => drop(self.objects.insert(row.object, row)),
-            }
-        }
-        if cut.all_players {
-            self.players.clear();
-        }
-        if cut.kind.is_empty() {
-            cut.kind = std::mem::take(&mut self.newest.kind);
-            cut.name = std::mem::take(&mut self.newest.name);
-        }
-        for row in std::mem::take(&mut cut.players) {
-            match row.known {
-                true => drop(self.players.insert(row.player.clone(), row)),
-                false => drop(self.players.remove(&row.player)),
-            }
-        }
-        self.newest = cut;
-    }
-
-    fn into_cut(self) -> Cut {
-        Cut {
-            snapshot: self.snapshot,
-            cells: self.cells.into_values().collect(),
-            members: self.members.into_values().collect(),
-            ring: self.ring.into_values().collect(),
-            outbox: self.outbox.into_values().collect(),
-            latest: self.latest.into_values().collect(),
-            timers: self.timers,
-            jobs: self.jobs,
-            objects: self.objects.into_values().collect(),
-            players: self.players.into_values().collect(),
-            ..self.newest
-        }
-    }
 }

@@ -12,9 +12,10 @@ use rejoin_wire::v1::{
 
 use super::Zone;
 use super::context::{Effect, Sender, Spoken};
-use super::core::{Delivery, ZoneCore, ZoneOutput, native};
+use super::core::{ZoneCore, native};
 use super::member::Member;
 use super::objects::OwnerChange;
+use super::output::{Delivery, ZoneOutput};
 use super::ring::Recipients;
 use crate::call::CallFailed;
 use crate::event::Event;

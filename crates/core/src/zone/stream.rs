@@ -9,10 +9,10 @@ use std::time::Duration;
 use rejoin_wire::SharedFrame;
 use rejoin_wire::v1::{Down, ServerFrame, down, server_frame};
 
-use super::core::ZoneOutput;
 use super::deadline::Deadlines;
 use super::latest::{Latest, Value};
 use super::member::Member;
+use super::output::ZoneOutput;
 use super::release::Release;
 use super::ring::{Entry, Recipients, Ring};
 use super::room::Room;

@@ -3,19 +3,19 @@
 //! epoch is not the member's has no voice at all.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
 
 use bytes::Bytes;
 use rejoin_wire::v1::{CloseCode, Message as Said, PartCause, RefusalCode, Refused, Up, down, up};
 
 use super::Zone;
 use super::context::Sender;
-use super::core::{Delivery, ZoneCore, ZoneOutput};
+use super::core::ZoneCore;
 use super::member::Member;
 use super::message::{BadPayload, Message};
+use super::output::ZoneOutput;
 use crate::call::CallFailed;
 use crate::connection::ToConnection;
-use crate::exchange::{Native, ToSession};
+use crate::exchange::ToSession;
 use crate::id::{CallId, Leg, SessionEpoch, SessionId};
 use crate::mark::{Mark, hit};
 use crate::never;
@@ -142,50 +142,6 @@ impl<Z: Zone> ZoneCore<Z> {
         }
         self.step(now, Some((session, number)), |game, ctx| game.on_message(ctx, from, message));
         None
-    }
-
-    pub(crate) fn hear_native(&mut self, now: Time, session: SessionId, message: Native) {
-        let Some(member) = self.room.active(session).filter(|member| member.native) else {
-            // It has left, and does not know it yet.
-            return hit(Mark::StaleIgnored);
-        };
-        let from = Sender { session, player: member.player, number: 0, wants_reply: false };
-        match value_of::<Z::In>(message) {
-            Ok(message) => {
-                self.step(now, Some((session, 0)), |game, ctx| game.on_message(ctx, from, message));
-            }
-            Err(BadPayload(text)) => {
-                hit(Mark::BadPayload);
-                self.tell_native(session, Delivery::Refused(RefusalCode::BadPayload, text));
-            }
-        }
-    }
-
-    /// A native member answers a call of this zone.
-    pub(crate) fn answer_native(
-        &mut self,
-        now: Time,
-        session: SessionId,
-        call: CallId,
-        message: Native,
-    ) {
-        let Some(member) = self.room.active_mut(session).filter(|member| member.native) else {
-            // It has left, and its calls with it.
-            return hit(Mark::StaleIgnored);
-        };
-        let Some(open) = member.calls.answer(call) else {
-            hit(Mark::CallUnknown);
-            self.unknown_answers += 1;
-            return;
-        };
-        hit(Mark::CallAnswered);
-        // Also of a game that keeps cells and changes none: the call is closed.
-        self.room.dirty.any = true;
-        let answer = value_of::<Z::In>(message).map_err(|_| CallFailed::BadPayload);
-        self.step(now, Some((session, 0)), |game, ctx| {
-            game.on_answer(ctx, session, open.key, answer);
-        });
-        self.tell_awaiting(session);
     }
 
     pub(crate) fn hear_loose(
@@ -386,21 +342,8 @@ impl<Z: Zone> ZoneCore<Z> {
     }
 }
 
-/// A value of a native session as the zone's own type; one that its sender still holds is copied by
-/// way of its bytes.
-fn value_of<M: Message>(value: Native) -> Result<M, BadPayload> {
-    let Ok(value) = Arc::downcast::<M>(value) else {
-        let text = format!("the zone takes values of {}", std::any::type_name::<M>());
-        return Err(BadPayload(text));
-    };
-    Arc::try_unwrap(value).or_else(|shared| {
-        let bytes = catch_unwind(AssertUnwindSafe(|| shared.encode()));
-        decode(bytes.map_err(|_| BadPayload("the encoder panicked".to_owned()))?)
-    })
-}
-
 /// Reads a payload with the game's own code; a panic in it is no message, and touches nothing.
-fn decode<M: Message>(payload: Bytes) -> Result<M, BadPayload> {
+pub(super) fn decode<M: Message>(payload: Bytes) -> Result<M, BadPayload> {
     let decoded = catch_unwind(AssertUnwindSafe(|| M::decode(payload)));
     decoded.unwrap_or_else(|_| Err(BadPayload("the decoder panicked".to_owned())))
 }
