@@ -8,7 +8,6 @@ use rejoin_core::hub::{
 };
 use rejoin_core::id::{GameId, SeatId, SessionId};
 use rejoin_core::seat::{GameNews, SeatAsk, SeatRefusal, SeatStep};
-use rejoin_core::session::Place;
 use rejoin_directory::catalogue::FleetSpec;
 use rejoin_directory::game::{GameSpec, Guest, SeatState};
 use rejoin_directory::host::Registration;
