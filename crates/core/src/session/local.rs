@@ -108,6 +108,9 @@ impl SessionCore {
 
     /// A local session says something in its zone.
     pub(crate) fn say_local(&mut self, cx: &mut SessionContext<'_>, message: Native) -> Answer {
+        if !self.is_native() {
+            return Answer::Unknown;
+        }
         let Some(zone) = self.zone() else { return Answer::Refused(RefusalCode::NotMember) };
         hit(Mark::NativeSaid);
         cx.tell_open_zone(zone, ToZone::Native { session: self.id, message })
@@ -120,6 +123,9 @@ impl SessionCore {
         call: CallId,
         value: Native,
     ) -> Answer {
+        if !self.is_native() {
+            return Answer::Unknown;
+        }
         hit(Mark::NativeAnswered);
         if !call.is_hub() {
             let Some(zone) = self.zone() else { return Answer::Refused(RefusalCode::NotMember) };

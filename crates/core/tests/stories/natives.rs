@@ -6,12 +6,14 @@ use std::time::Duration;
 
 use rejoin_core::call::CallFailed;
 use rejoin_core::event::EndCause;
-use rejoin_core::exchange::Native;
-use rejoin_core::hub::{Answer, Audience, Command, SessionCommand, SessionConfig};
-use rejoin_core::id::{CallId, SessionId, ZoneId};
+use rejoin_core::exchange::{Native, ToHub, ToSession, ToZone};
+use rejoin_core::hub::{Answer, Audience, Command, HubInput, SessionCommand, SessionConfig};
+use rejoin_core::id::{CallId, SeatId, SessionEpoch, SessionId, ZoneId};
 use rejoin_core::wire::Bytes;
-use rejoin_core::wire::v1::RefusalCode;
+use rejoin_core::wire::v1::{CloseCode, RefusalCode, RungReason, Up, hello};
+use rejoin_core::zone::ZoneInput;
 
+use crate::desk::client::message;
 use crate::desk::plaza::Text;
 use crate::desk::{Desk, zone};
 
@@ -254,4 +256,65 @@ fn who_came_before_is_told_apart_from_who_came_after_a_native_session() {
     desk.say("bob", "own 2 hand");
     desk.part("bob");
     assert_eq!(desk.ask("ann", "mine"), "", "the server's session has been there longest");
+}
+
+/// Commands for sessions of the server do nothing with those of clients, and say so.
+#[test]
+fn a_session_of_a_client_does_not_take_commands_for_local_ones() {
+    let mut desk = Desk::with_plaza(&["ann", "bob"]);
+    let ann = desk.id("ann");
+    desk.say("ann", "call ready?");
+    let ticket = desk.order(Command::Session(ann, SessionCommand::Call("how?".into(), SECOND)));
+    desk.hush();
+    let fine: Native = Arc::new(Bytes::from_static(b"fine"));
+    for command in [
+        SessionCommand::Say(text("say hello")),
+        SessionCommand::Answer(CallId(1), text("yes")),
+        SessionCommand::Answer(CallId(CallId::HUB | 1), fine),
+        SessionCommand::Join(zone("hard"), "".into()),
+        SessionCommand::TakeSeat(zone("hard"), SeatId([1; 16]), "".into()),
+    ] {
+        let told = format!("{command:?}");
+        let answer = desk.command(Command::Session(ann, command));
+        assert_eq!(answer, Some(Answer::Unknown), "{told}");
+    }
+    assert_eq!((desk.take("ann"), desk.take("bob")), (Vec::new(), Vec::new()));
+    assert_eq!(desk.answers.get(&ticket), None, "ann has not answered");
+    assert!(desk.is_in("ann", "plaza") && !desk.is_open("hard"));
+    desk.assert_plays("ann");
+}
+
+/// Nothing that is meant for a connected session gets at one of the server.
+#[test]
+fn a_local_session_is_not_spoken_for_by_a_connection() {
+    let mut desk = Desk::plain();
+    let npc = start(&mut desk, "plaza");
+    desk.login("ann");
+    let verdict = desk.try_hello("ann", |client, nonce| {
+        let mut hello = client.resume(false, nonce);
+        if let Some(hello::Purpose::Resume(resume)) = hello.purpose.as_mut() {
+            resume.session = npc.0;
+        }
+        client.signed(hello, nonce)
+    });
+    assert_eq!(verdict, Err(CloseCode::SessionUnknown));
+    let plaza = ZoneId::of("plaza", "p");
+    let owner = desk.zones[&plaza].machine.owner();
+    let (epoch, reason) = (SessionEpoch(0), RungReason::Complete);
+    for said in [
+        ToSession::Attached { epoch, reason, replayed: 0 },
+        ToSession::Sever { epoch, code: CloseCode::TooSlow },
+    ] {
+        desk.input(HubInput::FromZone(plaza, owner, ToHub::Session(npc, said)));
+    }
+    let stay = desk.hub.session(npc).expect("it is there").leg().stay;
+    let (session, body) = (npc, Some(message("say forged")));
+    let up = ToZone::Up { session, epoch, stay, up: Up { seq: 1, body } };
+    let zone = desk.zones.get_mut(&plaza).expect("it is open");
+    zone.machine.handle(desk.now, ZoneInput::FromHub(owner, up));
+    assert!(zone.machine.next_output().is_none(), "it has no numbers");
+    told(&mut desk);
+    desk.command(Command::Session(npc, SessionCommand::Say(text("say here"))));
+    assert_eq!(told(&mut desk), ["here"]);
+    assert!(desk.hub.session(npc).is_some());
 }
