@@ -1,9 +1,11 @@
 //! What clients say: each number is consumed exactly once, applied or refused with a typed answer.
 
-use rejoin_core::hub::{Command, ZoneCommand};
+use rejoin_core::connection::FromConnection;
+use rejoin_core::hub::{Command, HubInput, ZoneCommand};
+use rejoin_core::id::{Leg, ZoneId};
 use rejoin_core::wire::Bytes;
 use rejoin_core::wire::v1::{
-    CloseCode, Down, Join, Message, Rung, Welcome, down, hello, server_frame, up,
+    CloseCode, Down, Join, Message, Position, Rung, Welcome, down, hello, server_frame, up,
 };
 
 use crate::desk::Desk;
@@ -131,9 +133,16 @@ fn an_acknowledgement_of_what_was_never_sent_closes_only_that_connection() {
 #[test]
 fn the_acknowledgement_of_a_part_may_overtake_the_departure() {
     let mut desk = Desk::with_plaza(&["ann", "bob"]);
-    // The zone's last word reaches the client before the hub hears of the departure.
+    // The zone's last word reaches the client, and its answer the hub, before that hears of the departure.
+    desk.asleep = Some(ZoneId::of("plaza", "p"));
     desk.part("ann");
+    let stay = Leg::from_wire(desk.client("ann").leg).stay;
+    let position = Position { leg: Leg::first(stay + 1).to_wire(), seq: 0 };
+    let connection = desk.client("ann").connection();
+    desk.input(HubInput::FromConnection(connection, FromConnection::Ack(position)));
     assert_eq!(desk.closed("ann"), None);
+    desk.asleep = None;
+    desk.run();
     assert_eq!(desk.take("ann"), ["out Asked"]);
     desk.join("ann", "plaza");
     desk.assert_plays("ann");
