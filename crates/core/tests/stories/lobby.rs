@@ -3,13 +3,32 @@
 use rejoin_core::hub::{Answer, Command, HubConfig, SessionCommand};
 use rejoin_core::id::SessionId;
 use rejoin_core::scope::ScopeId;
-use rejoin_core::wire::v1::{CloseCode, Ping, Position, Rung, client_frame};
+use rejoin_core::wire::v1::{CloseCode, Ping, Position, Rung, RungReason, client_frame};
 
 use crate::desk::client::message;
 use crate::desk::{Desk, config};
 
 fn is_session(scope: &ScopeId) -> bool {
     matches!(scope, ScopeId::Session(_))
+}
+
+/// Says so many messages to ann from outside.
+fn send(desk: &mut Desk, texts: impl IntoIterator<Item = u32>) {
+    let ann = desk.id("ann");
+    for text in texts {
+        desk.order(Command::Session(ann, SessionCommand::Send(format!("m{text}").into())));
+    }
+}
+
+/// A client outside zones that acknowledges nothing; four frames are kept for it.
+fn muted_with_room_for_four() -> Desk {
+    let mut config = config();
+    config.outbox.frames_max = 4;
+    let mut desk = Desk::new(config);
+    desk.login("ann");
+    desk.mute("ann");
+    desk.take("ann");
+    desk
 }
 
 fn row_keys(desk: &Desk, session: SessionId) -> Vec<String> {
@@ -219,4 +238,67 @@ fn a_connection_that_gave_way_is_not_called_slow_while_the_store_is() {
     desk.run();
     let heard = desk.take("ann");
     assert!(heard.contains(&"(old) farewell TakenOver".to_owned()), "{heard:?}");
+}
+
+/// What is said to a client whose connection waits for its place comes behind its Welcome.
+#[test]
+fn what_is_said_while_a_connection_waits_for_its_place_comes_behind_the_welcome() {
+    let mut desk = Desk::plain();
+    desk.login("ann");
+    desk.cut("ann");
+    desk.take("ann");
+    desk.store.hold(is_session);
+    assert_eq!(desk.try_resume("ann"), Err(CloseCode::Unspecified), "its commit is under way");
+    send(&mut desk, 1..=2);
+    desk.store.release();
+    desk.run();
+    assert_eq!(desk.take("ann"), ["welcome Replayed Complete", "m1", "m2"]);
+    send(&mut desk, 3..=3);
+    assert_eq!(desk.take("ann"), ["m3"]);
+}
+
+#[test]
+fn a_client_outside_zones_that_reads_too_little_is_resynced_in_place() {
+    let mut desk = muted_with_room_for_four();
+    send(&mut desk, 1..=9);
+    let heard = desk.take("ann");
+    assert_eq!(heard, ["m1", "m2", "m3", "m4", "resync Overrun []"]);
+    // Overrun once more while that is not acknowledged: the next thing it hears is the whole state again.
+    send(&mut desk, 10..=20);
+    let heard = desk.take("ann");
+    assert!(heard.len() <= 4, "no more than its window: {heard:?}");
+    let (leg, seq) = (desk.client("ann").leg, desk.client("ann").seq);
+    desk.ack("ann", leg, seq);
+    let heard = desk.take("ann");
+    assert_eq!(heard, ["resync Overrun []"]);
+    let (leg, seq) = (desk.client("ann").leg, desk.client("ann").seq);
+    desk.ack("ann", leg, seq);
+    send(&mut desk, 21..=21);
+    assert_eq!(desk.take("ann"), ["m21"]);
+    assert_eq!(desk.closed("ann"), None);
+}
+
+#[test]
+fn the_rest_of_what_was_said_outside_comes_before_the_first_word_of_a_zone() {
+    let mut desk = muted_with_room_for_four();
+    send(&mut desk, 1..=6);
+    assert_eq!(desk.take("ann"), ["m1", "m2", "m3", "m4"], "its window is full");
+    desk.join("ann", "plaza");
+    let joined = format!("joined {}", desk.id("ann"));
+    assert_eq!(desk.take("ann"), ["m5", "m6", "in plaza/p", &joined]);
+    assert_eq!(desk.closed("ann"), None);
+}
+
+/// Something before the rest is gone for good: the client must not hear the zone over that hole.
+#[test]
+fn who_joins_past_a_hole_is_dropped_and_returns_to_the_whole_state() {
+    let mut desk = muted_with_room_for_four();
+    send(&mut desk, 1..=20);
+    desk.take("ann");
+    desk.join("ann", "plaza");
+    assert_eq!(desk.closed("ann"), Some(CloseCode::TooSlow));
+    assert_eq!(desk.take("ann"), ["farewell TooSlow"]);
+    let welcome = desk.resume("ann");
+    assert_eq!((welcome.rung(), welcome.reason()), (Rung::Resynced, RungReason::Overrun));
+    assert!(desk.is_in("ann", "plaza"));
 }
