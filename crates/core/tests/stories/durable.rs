@@ -497,3 +497,19 @@ fn a_zone_that_starts_again_forgets_nobody_before_the_session_is_committed() {
         assert_eq!(welcome.lost_upstream, 0, "{act}");
     }
 }
+
+/// Where a session is, its own scope decides: a zone that was asked before that is kept would show a stay that
+/// a crash takes back.
+#[test]
+fn no_zone_is_asked_for_a_stay_that_the_session_does_not_keep_yet() {
+    let mut desk = lobby();
+    desk.store.hold(|scope| matches!(scope, ScopeId::Session(_)));
+    desk.hush();
+    desk.join("ann", "plaza");
+    assert_eq!(desk.members("plaza"), 1, "bob alone");
+    assert_eq!((desk.take("ann"), desk.take("bob")), (Vec::new(), Vec::new()));
+    desk.store.release();
+    desk.run();
+    assert_eq!(desk.members("plaza"), 2);
+    desk.assert_plays("ann");
+}

@@ -3,7 +3,9 @@
 
 use rejoin_core::event::EndCause;
 use rejoin_core::exchange::{ToHub, ZoneName};
-use rejoin_core::hub::{Answer, Command, HubInput, SessionCommand, SessionConfig, ZoneCommand};
+use rejoin_core::hub::{
+    Answer, Changes, Command, HubInput, SessionCommand, SessionConfig, ZoneCommand,
+};
 use rejoin_core::id::{GameId, SeatId, SessionId, ZoneId};
 use rejoin_core::scope::ScopeId;
 use rejoin_core::seat::{GameNews, SeatAsk, SeatStep};
@@ -411,4 +413,43 @@ fn a_native_session_takes_a_seat() {
     assert!(matches!(desk.clerk.state(seat), Seat::Active((SessionId(_), _))));
     desk.command(Command::Session(npc, SessionCommand::Part));
     assert_eq!(desk.clerk.state(seat), Seat::Left);
+}
+
+/// What the directory was to be asked once one change is kept has changed again meanwhile: it is asked about that
+/// once the second one is kept, too.
+#[test]
+fn the_directory_is_not_asked_about_a_change_that_is_not_kept() {
+    let (mut desk, seat, _) = opened("plaza");
+    let ann = desk.id("ann");
+    desk.clerk.asked.clear();
+    desk.store.stop_after = Some(desk.store.commits);
+    desk.up("ann", shown("plaza", &seat.to_string()));
+    desk.order(Command::Session(ann, SessionCommand::End(EndCause::Kicked)));
+    // The join is kept, that the session ends is not.
+    desk.store.stop_after = Some(desk.store.commits + 1);
+    desk.run();
+    assert_eq!(desk.clerk.asked, []);
+    desk.store.release();
+    desk.run();
+    assert_eq!(desk.clerk.asked, [SeatAsk::Abandon]);
+    assert!(desk.hub.session(ann).is_none());
+}
+
+/// The zone is asked behind everything that the session has to keep, although its seat is claimed before that.
+#[test]
+fn a_zone_is_asked_after_all_that_the_session_changed_while_its_seat_was_claimed() {
+    let (mut desk, seat, _) = opened("plaza");
+    let ann = desk.id("ann");
+    desk.clerk.silent = true;
+    desk.up("ann", shown("plaza", &seat.to_string()));
+    desk.store.hold(|scope| matches!(scope, ScopeId::Session(_)));
+    let changes = Changes { data: Some("later".into()), ..Changes::default() };
+    desk.order(Command::Session(ann, SessionCommand::Configure(changes)));
+    let request = desk.clerk.unanswered.remove(0);
+    let verdict = desk.clerk.answer(&request);
+    desk.input(HubInput::Seat(request, verdict));
+    assert_eq!(members(&desk), 0, "its data is not kept");
+    desk.store.release();
+    desk.run();
+    assert!(is_inside(&desk, "ann"));
 }
