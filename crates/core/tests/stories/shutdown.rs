@@ -1,15 +1,20 @@
 //! Endings that the process itself decides: a shutdown, and what a transport knows of its own.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use rejoin_core::event::Event;
-use rejoin_core::exchange::Hold;
-use rejoin_core::hub::HubInput;
+use rejoin_core::exchange::{Hold, Native};
+use rejoin_core::hub::{Answer, Command, HubInput, SessionCommand, SessionConfig};
 use rejoin_core::scope::ScopeId;
 use rejoin_core::timeline::What;
-use rejoin_core::wire::v1::{CloseCode, Rung, server_frame};
+use rejoin_core::wire::v1::{
+    CloseCode, Login, Ping, Rung, client_frame, hello, login, server_frame,
+};
 
-use crate::desk::{Desk, config};
+use crate::desk::client::hello_for;
+use crate::desk::plaza::Text;
+use crate::desk::{Desk, config, zone};
 
 const NAMES: [&str; 6] = ["ann", "bob", "cid", "dan", "eve", "fay"];
 
@@ -139,4 +144,49 @@ fn who_gave_way_before_a_shutdown_is_told_that_and_not_the_shutdown() {
     let told = desk.client("ann").lines.iter().find(|line| line.id == first);
     assert_eq!(told.and_then(|line| line.closed), Some(CloseCode::TakenOver));
     assert_eq!(desk.closed("ann"), Some(CloseCode::ShuttingDown));
+}
+
+/// A token is refused as retired once what has retired it is kept. A shutdown in between takes nothing of that.
+#[test]
+fn who_showed_a_retired_token_before_a_shutdown_is_told_that_and_not_the_shutdown() {
+    let mut desk = Desk::plain();
+    let mint = Login { identity: Some(login::Identity::Mint(Default::default())), fresh: false };
+    let mint = hello_for(hello::Purpose::Login(mint));
+    desk.try_hello("ann", |_, _| mint).expect("let in");
+    let retired = desk.client("ann").token.clone();
+    desk.resume("ann");
+    desk.store.hold(|scope| matches!(scope, ScopeId::Session(_)));
+    // Her first frame says that she has the second token.
+    desk.frame("ann", client_frame::Frame::Ping(Ping { nonce: 1 }));
+    let early = desk.try_hello("ann", |client, nonce| {
+        let mut hello = client.resume(false, nonce);
+        if let Some(hello::Purpose::Resume(resume)) = hello.purpose.as_mut() {
+            resume.token = retired;
+        }
+        hello
+    });
+    assert_eq!(early, Err(CloseCode::Unspecified), "nothing is said yet");
+    desk.input(HubInput::Shutdown);
+    desk.store.release();
+    desk.run();
+    assert_eq!(desk.closed("ann"), Some(CloseCode::TokenRetired));
+}
+
+#[test]
+fn the_end_of_a_match_ends_no_hold_from_the_shutdown_on() {
+    let mut desk = Desk::with_members("match", &["ann"]);
+    let started = desk.command(Command::StartSession(SessionConfig::default()));
+    let Some(Answer::Session(npc)) = started else { panic!("{started:?}") };
+    let join = SessionCommand::Join(zone("match"), "".into());
+    desk.command(Command::Session(npc, join));
+    desk.say("ann", "start");
+    desk.cut("ann");
+    desk.input(HubInput::Shutdown);
+    let stop: Native = Arc::new(Text("stop".to_owned()));
+    desk.command(Command::Session(npc, SessionCommand::Say(stop)));
+    assert!(desk.view("ann").is_some(), "nobody could have come back");
+    desk.crash();
+    desk.restart();
+    desk.wait(4_900);
+    assert_eq!(desk.resume("ann").rung(), Rung::Replayed, "the next process gives it a whole hold");
 }
