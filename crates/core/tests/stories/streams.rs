@@ -516,6 +516,8 @@ fn a_return_is_not_replayed_over_a_hole_that_it_made_itself() {
 #[test]
 fn after_a_crash_members_go_on_from_broadcasts_that_they_have_heard() {
     let mut desk = Desk::with_plaza(&["ann", "bob"]);
+    // An acknowledgement would write the row of whoever sends it.
+    desk.mute("bob");
     for _ in 0..3 {
         desk.say("ann", "say x");
     }
@@ -530,4 +532,26 @@ fn after_a_crash_members_go_on_from_broadcasts_that_they_have_heard() {
     desk.hush();
     desk.say("ann", "say y");
     assert_eq!(desk.take("bob"), ["y"]);
+}
+
+/// `on_reconnect` runs before the connection has its place: what it says comes behind the Welcome and what was
+/// missed, also where nothing was.
+#[test]
+fn what_a_zone_says_to_a_returning_member_comes_behind_the_welcome() {
+    for is_takeover in [false, true] {
+        let mut desk = Desk::with_plaza(&["ann", "bob"]);
+        desk.say("ann", "on return greet");
+        desk.hush();
+        let mut expected = vec!["welcome Replayed Complete".to_owned()];
+        if !is_takeover {
+            desk.cut("bob");
+            desk.say("ann", "say missed");
+            expected.extend([format!("dropped {}", desk.id("bob")), "missed".to_owned()]);
+        }
+        expected.push("greetings".to_owned());
+        desk.resume("bob");
+        let heard = desk.take("bob");
+        let of_the_new_one = heard.iter().filter(|said| !said.starts_with("(old)"));
+        assert_eq!(of_the_new_one.collect::<Vec<_>>(), expected.iter().collect::<Vec<_>>());
+    }
 }

@@ -77,6 +77,7 @@ impl<const V: u32> Zone for Plaza<V> {
         ctx.broadcast_except(who, Text(format!("back {who}")));
         match self.log.iter().find_map(|line| line.strip_prefix("on return ")) {
             Some("part") => ctx.part(who),
+            Some("greet") => ctx.send(who, Text("greetings".to_owned())),
             Some(name) => ctx.transfer(who, zone("plaza", name), Bytes::new()),
             None => {}
         }
