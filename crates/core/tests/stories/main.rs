@@ -29,6 +29,7 @@ mod seats;
 mod sessions;
 mod shutdown;
 mod streams;
+mod timeline;
 mod tokens;
 mod words;
 mod zones;
