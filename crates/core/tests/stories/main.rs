@@ -8,6 +8,7 @@ mod desk;
 mod account_life;
 mod accounts;
 mod calls;
+mod collisions;
 mod crowd;
 mod deadlines;
 mod durable;
