@@ -58,6 +58,16 @@ pub enum Bug {
     AccountVersionReused,
     /// The deadline of a member stays when its zone forgets the member.
     DeadlineKept,
+    /// A connection goes by whichever place it was told of last, also one that its session has left.
+    OlderRouteTaken,
+    /// What a connection keeps is not handed on where its session goes.
+    NotHandedOnAgain,
+    /// A session takes frames that were handed on while it was outside, also when it is somewhere else by then.
+    OldStayTaken,
+    /// The ban of a key leaves the sessions of accounts that the key has opened.
+    KeyBanForgotten,
+    /// A gate takes a late word about another revision for one about the batch at the store.
+    LateCommitTaken,
     /// Frames are compressed whatever they hold, the Welcome with its token among them.
     SecretCompressed,
 }

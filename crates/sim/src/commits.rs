@@ -28,6 +28,13 @@ impl World {
         let most = self.knobs.commit_us;
         let at = self.node.disk.submit(self.now, batch, most, &mut self.rng);
         self.queue.push(at, Event::Committed { incarnation, scope, owner, revision });
+        let is_late = revision == Revision(1) || revision.0.is_multiple_of(4);
+        let former = self.node.heard.get(&scope).copied();
+        if let Some(former) = former.filter(|former| is_late && *former != revision) {
+            // A word on a former batch, of an earlier life of the scope perhaps, says nothing about this one.
+            let late = Event::CommittedLate { incarnation, scope, revision: former };
+            self.queue.push(self.now, late);
+        }
     }
 
     pub(crate) fn committed(&mut self, scope: ScopeId, owner: OwnerEpoch, revision: Revision) {
@@ -71,12 +78,13 @@ impl World {
         if self.counts_down(scope) && self.crashes_after(scope, false) {
             return;
         }
+        self.node.heard.insert(scope, revision);
         self.hear_commit(scope, revision);
         self.crashes_after(scope, true);
     }
 
-    /// The owner of a scope hears of its commit.
-    fn hear_commit(&mut self, scope: ScopeId, revision: Revision) {
+    /// The owner of a scope hears of its commit, in time or late.
+    pub(crate) fn hear_commit(&mut self, scope: ScopeId, revision: Revision) {
         match scope {
             ScopeId::Zone(zone) => {
                 self.zone(zone, ZoneInput::Committed(revision));

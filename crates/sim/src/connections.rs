@@ -1,7 +1,9 @@
 //! The connections of the server: what they are given, and what they give out. What they say to the hub and to
 //! zones is under way for a while, on ways of its own: it overtakes what others say, and is overtaken.
 
-use rejoin_core::connection::{ConnectionInput, ConnectionOutput, ToConnection, applied_frame};
+use rejoin_core::connection::{
+    ConnectionInput, ConnectionOutput, Routed, ToConnection, applied_frame,
+};
 use rejoin_core::hub::HubInput;
 use rejoin_core::id::ConnectionId;
 use rejoin_wire::v1::CloseCode;
@@ -23,7 +25,19 @@ impl World {
     /// Tells a connection something, before any frame that comes later.
     pub(crate) fn tell_connection(&mut self, id: ConnectionId, message: ToConnection) {
         self.tell(|| format!("to connection {}: {message:?}", id.0));
+        let route = match &message {
+            ToConnection::Routed(routed) => Some(*routed),
+            _ => None,
+        };
         self.connection(id, ConnectionInput::Message(message));
+        // The hub and a zone tell it in no order: what one said before may come behind what the other says now.
+        let former = route.and_then(|route| self.node.routes.insert(id, route));
+        let is_older = |former: &Routed| {
+            route.is_some_and(|now| (former.stay, former.route) < (now.stay, now.route))
+        };
+        if let Some(former) = former.filter(is_older) {
+            self.connection(id, ConnectionInput::Message(ToConnection::Routed(former)));
+        }
     }
 
     /// Acknowledges what a client sent.

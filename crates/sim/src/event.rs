@@ -68,6 +68,12 @@ pub enum Event {
         owner: OwnerEpoch,
         revision: Revision,
     },
+    /// A word on a commit that its scope has heard of, when the next batch is at the store.
+    CommittedLate {
+        incarnation: u64,
+        scope: ScopeId,
+        revision: Revision,
+    },
     Verified {
         incarnation: u64,
         connection: ConnectionId,
@@ -175,6 +181,7 @@ impl Event {
             Self::ConnectionsWake { .. } => "connections-wake",
             Self::OpenZone { .. } => "open-zone",
             Self::Committed { .. } => "committed",
+            Self::CommittedLate { .. } => "committed-late",
             Self::Verified { .. } => "verified",
             Self::Admission { .. } => "admission",
             Self::AccountChecked { .. } => "account-checked",
@@ -226,6 +233,7 @@ impl Planned for Event {
                 | Self::ConnectionsWake { .. }
                 | Self::OpenZone { .. }
                 | Self::Committed { .. }
+                | Self::CommittedLate { .. }
                 | Self::Verified { .. }
                 | Self::Admission { .. }
                 | Self::AccountChecked { .. }

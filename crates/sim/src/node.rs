@@ -8,10 +8,10 @@ use crate::aim::Aim;
 use crate::bureau::Bureau;
 use crate::disk::Disk;
 use rejoin_core::chance::Chance;
-use rejoin_core::connection::ConnectionSet;
+use rejoin_core::connection::{ConnectionSet, Routed};
 use rejoin_core::guard::Door;
 use rejoin_core::hub::{Hub, HubInput, Recovered};
-use rejoin_core::id::{ConnectionId, OwnerEpoch, ZoneId};
+use rejoin_core::id::{ConnectionId, OwnerEpoch, Revision, ZoneId};
 use rejoin_core::scope::ScopeId;
 use rejoin_core::time::{Time, WallTime};
 use rejoin_core::zone::{Durability, KeptZone, ZoneCore, ZoneInput, ZoneMachine, ZoneSpec};
@@ -80,6 +80,10 @@ pub struct Node {
     pub hub_wake: Option<u64>,
     /// When the last message on each way arrives.
     pub mail_at: BTreeMap<Way, u64>,
+    /// The last commit of each scope that its owner heard of.
+    pub heard: BTreeMap<ScopeId, Revision>,
+    /// Where each connection was told last that its frames go.
+    pub routes: BTreeMap<ConnectionId, Routed>,
     /// The machines were told that the disk is full.
     pub knows_full: bool,
     /// Outputs until it crashes.
@@ -176,6 +180,8 @@ impl Node {
         self.bureau = None;
         self.zones.clear();
         self.mail_at.clear();
+        self.heard.clear();
+        self.routes.clear();
         self.aim = None;
         if is_paused {
             return self.disk.pause(rng);

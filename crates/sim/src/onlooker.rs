@@ -110,10 +110,11 @@ impl World {
             return;
         };
         let stays = |(_, session): &(_, &SessionCore)| {
-            session.ending().is_none() && self.is_kept_out(session.player())
+            let players = [session.player(), session.credential()];
+            session.ending().is_none() && players.into_iter().any(|it| self.is_kept_out(it))
         };
         if let Some((id, _)) = hub.sessions().find(stays) {
-            let text = format!("session {id} goes on, and its player is banned");
+            let text = format!("session {id} goes on, and its player or key is banned");
             self.watch.fail("banned-out", text);
         }
     }

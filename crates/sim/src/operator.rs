@@ -150,9 +150,13 @@ impl World {
             Order::Role => PlayerCommand::SetRole(whom, *self.rng.pick(&Role::ALL)),
             Order::Ban(ms) => {
                 let until = self.wall_ms() + ms;
-                if let Some(player) = player {
+                let key = player
+                    .and_then(|player| self.key_of(player))
+                    .filter(|_| number.is_multiple_of(2));
+                if let Some(player) = key.or(player) {
                     self.ban_asked(ticket, player, until);
                 }
+                let whom = key.map_or(whom, Whom::Player);
                 PlayerCommand::Ban(whom, WallTime(until), "played".to_owned())
             }
             Order::Unban => {
@@ -177,6 +181,13 @@ impl World {
         let command = Command::Player(command);
         self.note_command(&command);
         self.hub(HubInput::Command { ticket, command });
+    }
+
+    /// The key that has opened a session of an account, where it is a player of its own.
+    fn key_of(&self, player: PlayerId) -> Option<PlayerId> {
+        let mut theirs =
+            self.node.hub.as_ref()?.sessions().filter(|(_, one)| one.player() == player);
+        theirs.find_map(|(_, one)| Some(one.credential()).filter(|key| *key != player))
     }
 
     /// Deletes what is kept of a guest that never had to do with an account.

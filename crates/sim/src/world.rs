@@ -212,6 +212,7 @@ impl World {
             Event::Committed { scope, owner, revision, .. } => {
                 self.committed(scope, owner, revision);
             }
+            Event::CommittedLate { scope, revision, .. } => self.hear_commit(scope, revision),
             Event::Verified { connection, ask, good, .. } => {
                 self.hub(HubInput::Verified { connection, ask, good });
             }

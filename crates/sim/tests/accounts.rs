@@ -29,6 +29,12 @@ fn a_login_to_a_deleted_account_that_opens_the_next_one_is_caught() {
 }
 
 #[test]
+fn the_ban_of_a_key_that_leaves_the_sessions_it_opened_is_caught() {
+    let report = caught(Bug::KeyBanForgotten);
+    assert_eq!(report.violations[0].checker, "banned-out");
+}
+
+#[test]
 fn a_secret_in_a_compressed_frame_is_caught() {
     let report = caught(Bug::SecretCompressed);
     assert_eq!(report.violations[0].checker, "secrets-plain");

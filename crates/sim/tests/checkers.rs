@@ -74,6 +74,21 @@ fn an_honest_client_that_is_blamed_is_caught() {
 }
 
 #[test]
+fn a_connection_that_goes_by_an_older_place_is_caught() {
+    caught(Bug::OlderRouteTaken, "heard-all");
+}
+
+#[test]
+fn frames_that_are_not_handed_on_where_their_session_goes_are_caught() {
+    caught(Bug::NotHandedOnAgain, "heard-all");
+}
+
+#[test]
+fn frames_of_an_earlier_stay_that_are_taken_are_caught() {
+    caught(Bug::OldStayTaken, "upstream-once");
+}
+
+#[test]
 fn what_cannot_be_is_a_violation() {
     let seen = caught(Bug::DeadlineKept, "no-panic");
     assert!(seen.contains("never: session "), "{seen}");

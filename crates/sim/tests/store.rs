@@ -36,6 +36,11 @@ fn an_effect_that_leaves_one_commit_too_early_is_caught() {
 }
 
 #[test]
+fn a_late_word_that_is_taken_for_the_commit_under_way_is_caught() {
+    caught_by(Bug::LateCommitTaken, &["one-batch"]);
+}
+
+#[test]
 fn a_late_batch_of_a_former_owner_that_is_taken_is_caught() {
     caught_by(Bug::LateBatchTaken, &["store-kept"]);
 }

@@ -8,6 +8,7 @@ use rejoin_wire::v1::{Position, Up};
 
 use super::message::Routed;
 use crate::id::{SessionEpoch, SessionId};
+use crate::planted::{Bug, is_armed};
 use crate::time::Time;
 
 /// What becomes of a numbered frame that came.
@@ -120,7 +121,8 @@ impl Attachment {
     pub(super) fn route(&mut self, routed: Routed) -> bool {
         let Routed { stay, route, applied } = routed;
         let known = self.routed.map(|known| (known.stay, known.route));
-        if known.is_some_and(|known| (stay, route) < known) {
+        let is_older = known.is_some_and(|known| (stay, route) < known);
+        if is_older && !is_armed(Bug::OlderRouteTaken) {
             return false;
         }
         let before = self.applied();

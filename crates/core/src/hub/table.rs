@@ -8,6 +8,7 @@ use std::ops::Deref;
 use super::Hub;
 use crate::id::{PlayerId, SessionId, ZoneId};
 use crate::mark::{Mark, hit};
+use crate::planted::{Bug, is_armed};
 use crate::player::Findable;
 use crate::scope::Opened;
 use crate::session::{Identity, SessionCore};
@@ -159,7 +160,9 @@ impl Sessions {
     /// The same, with the sessions of accounts that were opened with the player's key and are not listed under
     /// the player.
     pub(crate) fn opened_by(&self, player: PlayerId) -> BTreeSet<SessionId> {
-        let by_key = self.by_id.iter().filter(|(_, one)| one.credential() == player);
+        let is_its =
+            |one: &SessionCore| one.credential() == player && !is_armed(Bug::KeyBanForgotten);
+        let by_key = self.by_id.iter().filter(|(_, one)| is_its(one));
         by_key.map(|(id, _)| *id).chain(self.ending_with(player)).collect()
     }
 

@@ -28,7 +28,7 @@ impl SessionCore {
         up: Up,
     ) {
         let is_here = self.place.is_lobby() && self.leg.stay == stay;
-        if !self.is_live_on(connection) || !is_here {
+        if !self.is_live_on(connection) || !(is_here || is_armed(Bug::OldStayTaken)) {
             return hit(Mark::StaleIgnored);
         }
         if self.takes_no_frames(cx) {

@@ -17,6 +17,7 @@ use crate::connection::{
 use crate::exchange::ToZone;
 use crate::id::Leg;
 use crate::mark::{Mark, hit};
+use crate::planted::{Bug, is_armed};
 use crate::time::{Time, millis_u32};
 
 impl ConnectionCore {
@@ -115,7 +116,8 @@ impl ConnectionCore {
     pub(super) fn hand_on_again(&mut self) {
         // Before the Welcome no frame may come, and none is kept.
         let kept = |attached: &mut Attachment| attached.unapplied().cloned().collect();
-        let frames: Vec<Up> = self.attachment().map(kept).unwrap_or_default();
+        let attached = self.attachment().filter(|_| !is_armed(Bug::NotHandedOnAgain));
+        let frames: Vec<Up> = attached.map(kept).unwrap_or_default();
         if !frames.is_empty() {
             hit(Mark::HandedOnAgain);
         }
