@@ -297,7 +297,7 @@ fn a_zone_that_says_twice_who_has_left_changes_nothing_the_second_time() {
         let session = desk.hub.session(ann).expect("it goes on");
         assert_eq!(session.leg(), Leg::from_wire(leg), "{act}");
         assert_eq!(desk.closed("ann"), None, "{act}");
-        if desk.place("ann") == Some(Place::Nowhere) {
+        if desk.is_in_lobby("ann") {
             desk.join("ann", "plaza");
         }
         desk.assert_plays("ann");
