@@ -231,13 +231,7 @@ impl World {
                 }
             }
             Event::Command { command, .. } => self.command(*command),
-            Event::HubWake { .. } => {
-                if self.node.hub_wake.take_if(|at| *at <= self.now).is_none() {
-                    return;
-                }
-                self.hub(HubInput::Wake);
-                self.watch.woken(self.now, Sleeper::Hub, self.node.hub_wake == Some(self.now));
-            }
+            Event::HubWake { .. } => self.wake_hub(),
             Event::ToDirectory { .. }
             | Event::DirectoryWake { .. }
             | Event::SeatAnswered { .. }
@@ -261,6 +255,13 @@ impl World {
             Event::Ended { incarnation } => self.ended(incarnation),
             Event::Restart => self.restart(),
             Event::Quiet => self.go_quiet(),
+        }
+    }
+
+    fn wake_hub(&mut self) {
+        if self.node.hub_wake.take_if(|at| *at <= self.now).is_some() {
+            self.hub(HubInput::Wake);
+            self.watch.woken(self.now, Sleeper::Hub, self.node.hub_wake == Some(self.now));
         }
     }
 }
