@@ -387,3 +387,6 @@ impl StoreThread {
         self.failed.send_replace(Some(why));
     }
 }
+
+#[cfg(test)]
+mod tests;

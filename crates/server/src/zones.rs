@@ -79,6 +79,13 @@ struct Inbox {
 const MAILBOX_MAX: usize = 65_536;
 
 impl ZoneInboxes {
+    /// The inbox of one thread, for tests.
+    #[cfg(test)]
+    pub(crate) fn of(sender: Sender<ToThread>) -> Self {
+        let (is_closed, waiting) = (AtomicBool::new(false), Arc::default());
+        Self(Arc::new([Inbox { sender, is_closed, waiting }]))
+    }
+
     /// Sends a message to the thread of a zone. False: the thread has ended and will not read it.
     pub(crate) fn send(&self, zone: ZoneId, message: ToThread) -> bool {
         self.0[self.index(zone)].send(message)
