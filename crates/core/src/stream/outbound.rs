@@ -256,8 +256,8 @@ impl Outbound {
     fn go_on_after(&self, InPlace { acked, sent }: InPlace) -> Result<u64, RungReason> {
         let of_this_turn = |at: Option<(Leg, u64)>| at.filter(|(leg, _)| *leg == self.leg);
         let at = of_this_turn(sent).or(of_this_turn(acked)).map(|(_, seq)| seq);
-        // A turn begins with a resync, which may have been kept and not sent.
-        let at = at.or((self.leg.turn == 0).then_some(0)).ok_or(RungReason::RolledBack)?;
+        // A turn begins with a resync, which may have been kept and not sent: it is sent for the same reason again.
+        let at = at.or((self.leg.turn == 0).then_some(0)).ok_or_else(|| self.given_up())?;
         let at = at.max(self.acked);
         if at > self.newest {
             return Err(RungReason::UnknownPosition);

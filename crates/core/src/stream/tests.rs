@@ -8,7 +8,7 @@ use rejoin_wire::SharedFrame;
 use rejoin_wire::v1::{Down, RungReason, ServerFrame, server_frame};
 
 use super::{Acked, Arrival, Inbound, Kept, Outbound, SendWindow, SharedFrames};
-use crate::exchange::{Link, ResumeFrom};
+use crate::exchange::{InPlace, Link, ResumeFrom};
 use crate::id::{ConnectionId, Leg, SessionEpoch};
 
 const WINDOW: SendWindow = SendWindow { frames: 4, bytes: 1 << 20 };
@@ -238,4 +238,22 @@ fn lost_numbers_are_named_until_the_client_has_heard_of_them() {
     assert_eq!((again.lost, again.is_behind), (5, false), "its Welcome may not have arrived");
     let known = inbound.continue_at(16, 15);
     assert_eq!((known.lost, known.is_behind), (0, false));
+}
+
+/// The zone got stuck after it had kept a resync, and the client was not sent that.
+#[test]
+fn a_resync_that_was_not_sent_is_sent_again_for_its_own_reason() {
+    for (reason, again) in [
+        (RungReason::Overrun, RungReason::Overrun),
+        (RungReason::RolledBack, RungReason::RolledBack),
+    ] {
+        let mut outbound = Outbound::new(Leg::first(1));
+        let next = Leg { stay: 1, turn: 1 };
+        outbound.restart(next, 7, reason, None);
+        let acked = Some((Leg::first(1), 5));
+        let from = ResumeFrom::InPlace(InPlace { acked, sent: None });
+        assert_eq!(outbound.resume(&from, None), Err(again));
+        let from = ResumeFrom::Position(Leg::first(1), 5);
+        assert_eq!(outbound.resume(&from, None), Err(again), "and when it comes back");
+    }
 }
