@@ -71,13 +71,13 @@ impl fmt::Display for Name {
 /// Whose account it is.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Holder {
-    /// Somebody with a name and, once one is set, a password.
+    /// A name, with a password once one is set.
     Name(Name),
-    /// Somebody whom another service vouches for.
+    /// A person known by the tokens of another service.
     Subject {
-        /// The service.
+        /// The `iss` of its tokens, 1 to [`SUBJECT_BYTES_MAX`] bytes.
         issuer: String,
-        /// What it calls them.
+        /// The `sub` of its tokens, under the same bound.
         subject: String,
     },
 }
@@ -96,12 +96,12 @@ impl Holder {
 /// What an account may do, as permissions of its sessions.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub enum Role {
-    /// Plays.
+    /// The default, with no permission bits. A row with an unknown role is read as this one.
     #[default]
     Player,
     /// Keeps order among players.
     Moderator,
-    /// Does everything.
+    /// The permission bits of a moderator, and bit 1.
     Admin,
 }
 
@@ -158,29 +158,29 @@ impl Link {
     }
 }
 
-/// An account.
+/// What is kept of an account.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Account {
-    /// Whose.
+    /// The name or foreign subject that logs in to it. The account's id is derived from this.
     pub holder: Holder,
     /// The hash of the password, in the form that its verifier reads; none: there is no login by one.
     pub password: Option<String>,
     /// Drawn when the account is made and raised with every password, so that what was proven by the
     /// last one, or to an account of the same name that was deleted, is worth nothing.
     pub version: u32,
-    /// What it may do.
+    /// Gives the permissions of its player's sessions.
     pub role: Role,
-    /// Nobody is let in.
+    /// Every login to it is refused.
     pub locked: bool,
-    /// It is being deleted.
+    /// It is being deleted; no other change is taken.
     pub leaving: bool,
-    /// Who plays.
+    /// The player that its logins get. Only its first login may replace it, see [`Link::Bring`].
     pub player: PlayerId,
-    /// Somebody has played with it: its player stays.
+    /// It has been logged in to, so its player can no longer be replaced.
     pub used: bool,
     /// Keys and guest secrets that belong to it, by the player that each would be alone.
     pub keys: Vec<PlayerId>,
-    /// Since when.
+    /// When it was made, by the wall clock of the server that made it.
     pub created: WallTime,
 }
 
@@ -201,7 +201,7 @@ pub enum Change {
     Password(String),
     /// Nobody is let in, or they are again.
     Lock(bool),
-    /// What it may do.
+    /// This is its role from now on.
     SetRole(Role),
     /// Somebody logs in, and may have a key linked.
     Use {
@@ -214,7 +214,7 @@ pub enum Change {
     Retire,
 }
 
-/// Without hashes.
+/// Names the variant only: a change may carry the hash of a password.
 impl fmt::Debug for Change {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

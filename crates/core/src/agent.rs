@@ -72,7 +72,7 @@ pub trait Agent: Send + 'static {
     /// It fell behind, and so many messages were dropped. Joins, parts and endings never are.
     fn on_lagged(&mut self, cue: &mut Cue<'_, Self::Out>, missed: u64) {}
 
-    /// Time passes.
+    /// Called once per [`TICK`](Self::TICK). After a late call the next is a whole tick away.
     fn on_tick(&mut self, cue: &mut Cue<'_, Self::Out>) {}
 
     /// Its session has ended; there is nobody left to speak for.

@@ -19,7 +19,7 @@ pub struct Rate {
 /// limit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Quota {
-    /// So often.
+    /// How often it may happen within that time; zero: no limit.
     pub most: u32,
     /// Within this time.
     pub within: Duration,

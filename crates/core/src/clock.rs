@@ -49,12 +49,12 @@ impl ServiceClock {
         self.real
     }
 
-    /// Service time.
+    /// The present service time, which a stall does not advance.
     pub(crate) fn now(&self) -> Time {
         before(self.real, self.stalled)
     }
 
-    /// Hold time.
+    /// The present hold time, which neither a stall nor a full store advances.
     pub(crate) fn hold(&self) -> Time {
         before(self.full_since.unwrap_or_else(|| self.now()), self.full)
     }

@@ -26,7 +26,7 @@ pub type Native = Arc<dyn Any + Send + Sync>;
 /// What a connection must present to speak to a zone: itself and the epoch it was let in with.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Link {
-    /// The connection.
+    /// The connection's id, which no later connection gets.
     pub connection: ConnectionId,
     /// The session's epoch on it.
     pub epoch: SessionEpoch,
@@ -59,7 +59,7 @@ pub struct InPlace {
 /// How long a dropped player is waited for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Hold {
-    /// So long.
+    /// For this long after a drop, whether or not a match is running.
     Timed(Duration),
     /// Until the running match ends; so long while none is running.
     UntilMatchEnds(Duration),
@@ -98,13 +98,13 @@ impl ZoneName {
 /// A session that asks to be admitted to a zone.
 #[derive(Clone, Debug)]
 pub struct Admit {
-    /// Which session.
+    /// The session that asks to be let in.
     pub session: SessionId,
     /// Which stay: with the session, the id of this admission; a second one changes nothing.
     pub stay: u32,
-    /// Whose session it is.
+    /// The session's player, who gets a record in the zone's roster.
     pub player: PlayerId,
-    /// The session's epoch and live connection, if it has one.
+    /// The session's present epoch. Frames with another are ignored until an [`Attach`] raises it.
     pub epoch: SessionEpoch,
     /// The live connection, if there is one.
     pub link: Option<ConnectionId>,
@@ -125,9 +125,9 @@ pub struct Admit {
 /// A connection that takes its place in a zone.
 #[derive(Clone, Debug)]
 pub struct Attach {
-    /// Which session.
+    /// The session that must be a member already.
     pub session: SessionId,
-    /// Its stay.
+    /// The stay that the member must be in; otherwise the zone answers [`ToSession::Missing`].
     pub stay: u32,
     /// The connection and the epoch that fences all earlier ones.
     pub link: Link,
@@ -153,51 +153,51 @@ pub enum ToZone {
     Attach(Box<Attach>),
     /// A numbered frame. The zone takes it only from the connection that has its place there, in that stay.
     Up {
-        /// Who.
+        /// The session whose client sent the frame.
         session: SessionId,
-        /// With which epoch.
+        /// The epoch of its connection. The zone ignores any other than the member's.
         epoch: SessionEpoch,
-        /// In which stay.
+        /// The stay that the connection was routed for; a frame for another stay is ignored.
         stay: u32,
-        /// What.
+        /// The frame. The zone ignores a number that it has consumed and asks for a skipped one again.
         up: Up,
     },
     /// An unreliable message.
     Loose {
-        /// Who.
+        /// The session whose client sent the message.
         session: SessionId,
-        /// With which epoch.
+        /// The epoch of its connection; a message of any other is dropped.
         epoch: SessionEpoch,
-        /// The leg it was said in.
+        /// The leg it was sent in; the zone drops it unless the member is in that leg.
         leg: Leg,
-        /// What.
+        /// The message, dropped without an answer if the game cannot decode it.
         payload: Bytes,
     },
     /// The client has everything up to here.
     Ack {
-        /// Who.
+        /// The session whose client acknowledges.
         session: SessionId,
-        /// With which epoch.
+        /// The epoch of its connection; an acknowledgement of any other is ignored.
         epoch: SessionEpoch,
-        /// In which leg.
+        /// The leg that the number belongs to.
         leg: Leg,
-        /// Up to which number.
+        /// The last number received. One that was never sent closes the connection as `AckAhead`.
         seq: u64,
     },
-    /// A native session says something.
+    /// A native session sends a message to the game.
     Native {
-        /// Who.
+        /// The session, ignored unless it is a native member.
         session: SessionId,
-        /// What; of the zone's own message type.
+        /// The message. If it is not of the zone's own type, the session gets `BadPayload`.
         message: Native,
     },
     /// A native session answers a call of the zone.
     Answer {
-        /// Who.
+        /// The session, ignored unless it is a native member.
         session: SessionId,
-        /// Which call.
+        /// The call, by the zone's number. If it is not open, the answer is counted and dropped.
         call: CallId,
-        /// What; of the zone's own message type.
+        /// The answer. If it is not of the zone's own type, the call fails as `BadPayload`.
         message: Native,
     },
     /// Say this to these members, from outside the game. It may come again after a fault of the zone;
@@ -205,45 +205,45 @@ pub enum ToZone {
     Word {
         /// The hub's number of it; a member hears these in their order.
         number: u64,
-        /// To whom, in the order of their ids.
+        /// The recipients, in the order of their ids; native and leaving members are skipped.
         to: Vec<SessionId>,
-        /// What.
+        /// The body of the numbered frame that they get.
         body: down::Body,
     },
     /// Move a member to another zone, as the game's own `transfer` does.
     Transfer {
-        /// Who.
+        /// The session to move.
         session: SessionId,
-        /// In which stay.
+        /// The stay that it must still be in; otherwise nothing happens.
         stay: u32,
-        /// Where to.
+        /// The zone it goes to, which need not be open yet.
         to: ZoneName,
-        /// What is sent along.
+        /// Bytes for the game of the zone it goes to.
         payload: Bytes,
     },
     /// The member's connection is gone.
     Dropped {
-        /// Who.
+        /// The session that lost its connection.
         session: SessionId,
-        /// In which stay.
+        /// The stay that it must still be in; otherwise nothing happens.
         stay: u32,
         /// The epoch that was lost: a later one is not meant.
         epoch: SessionEpoch,
     },
     /// The member must go.
     Part {
-        /// Who.
+        /// The session that must leave.
         session: SessionId,
-        /// In which stay.
+        /// The stay to end. If it is not a member in this stay, the zone answers [`ToSession::Missing`].
         stay: u32,
-        /// Why.
+        /// The cause that the client's `Parted` and the game's `on_part` name.
         cause: PartCause,
     },
     /// The session has committed what it took over: the zone may forget the leaver.
     Forget {
-        /// Who.
+        /// The session that has committed.
         session: SessionId,
-        /// Which stay.
+        /// The stay that it has taken over; a member in a later stay is left alone.
         stay: u32,
     },
     /// End this zone.

@@ -148,9 +148,9 @@ impl HostEnd {
 pub enum PlacementEnd {
     /// The Game runs, and everybody has a seat.
     Fulfilled {
-        /// Which Game.
+        /// The Game that was made for the placement.
         game: GameId,
-        /// Whose seat is which.
+        /// Each player, as the placement named it, with its seat.
         seats: Vec<(String, SeatId)>,
     },
     /// No host was found in time.

@@ -52,7 +52,7 @@ pub(crate) struct Peer {
     pub origin: Option<Origin>,
 }
 
-/// A connection.
+/// One connection, from its challenge until its transport has closed it.
 pub(crate) struct HandshakeCore {
     phase: ConnectionPhase,
     peer: Peer,

@@ -52,7 +52,7 @@ use crate::session::{SessionContext, SessionCore};
 use crate::time::Time;
 use crate::zone_registry::ZoneRegistry;
 
-/// The hub.
+/// The state of a node's hub; a driver hands in inputs and carries out outputs.
 pub struct Hub {
     pub(crate) config: HubConfig,
     pub(crate) chance: Chance,

@@ -13,7 +13,7 @@ macro_rules! marks {
         pub enum Mark { $($(#[$doc])* $name,)* }
 
         impl Mark {
-            /// Every mark.
+            /// Every mark, in the order in which they are declared.
             pub const ALL: &'static [Self] = &[$(Self::$name,)*];
 
             /// Its name, as tables and GUARANTEES.md print it.

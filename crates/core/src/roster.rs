@@ -59,7 +59,7 @@ pub enum Phase {
 /// Where a player is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Presence<C = ConnectionId> {
-    /// Connected.
+    /// A connection speaks for the player.
     Here {
         /// The only connection that may speak for the player.
         connection: C,
@@ -112,14 +112,14 @@ pub enum ConnectRefused<C = ConnectionId> {
 pub enum Disconnected<T, P = PlayerId> {
     /// No match ran: the record is gone.
     Forgotten {
-        /// Who dropped.
+        /// The player whose connection is gone; the roster knows it no more.
         player: P,
-        /// What the record held.
+        /// The data that the record held, which the caller may keep.
         data: T,
     },
     /// A match runs: the record waits for the player.
     Kept {
-        /// Who dropped.
+        /// The player whose connection is gone; [`Roster::connect`] gives it the record back.
         player: P,
         /// When the record is given up; none: when the match ends.
         until: Option<Time>,

@@ -24,17 +24,17 @@ pub enum SeatAsk {
 /// A question to the directory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SeatRequest {
-    /// Whose stay.
+    /// The session that shows the seat; the directory's answer goes to it.
     pub session: SessionId,
-    /// Which.
+    /// The stay of that session; with it the directory recognises a repeated question.
     pub stay: u32,
-    /// Who shows the seat.
+    /// The session's player, who must be the one the seat is reserved for.
     pub player: PlayerId,
-    /// Of which Game.
+    /// The Game that the seat is in.
     pub game: GameId,
-    /// Which seat.
+    /// The seat, as the client's Join or the server's command named it.
     pub seat: SeatId,
-    /// What.
+    /// The step of the stay that the directory is asked to carry out.
     pub ask: SeatAsk,
 }
 
@@ -94,13 +94,13 @@ impl SeatStep {
 /// One seat of a session.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Seating {
-    /// Of which Game.
+    /// The Game that the seat is in.
     pub game: GameId,
-    /// Which.
+    /// The seat, as the Join or the command that showed it named it.
     pub seat: SeatId,
-    /// For which stay.
+    /// The stay of the session that it was shown for.
     pub stay: u32,
-    /// How far.
+    /// What is done, and so what the directory is asked next.
     pub step: SeatStep,
     /// The claim is known to be good. Not kept: after a crash it is asked for again.
     pub is_claimed: bool,

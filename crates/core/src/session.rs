@@ -63,7 +63,7 @@ use crate::timeline::{Timeline, What};
 /// How messages of a session are written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Serializer {
-    /// Binary frames.
+    /// Protobuf frames in binary; the default.
     #[default]
     Protobuf,
     /// The same frames as JSON.
@@ -146,14 +146,14 @@ pub enum Presence {
     Away(Option<Time>),
 }
 
-/// A session.
+/// The state of one session, and what waits for the commit of it.
 pub struct SessionCore {
     id: SessionId,
     player: PlayerId,
     /// The player that its key or secret would be alone: another one where that belongs to an account.
     credential: PlayerId,
     identity: Identity,
-    /// Which connection may speak.
+    /// Rises with each connection that takes the session, so that earlier ones are refused.
     epoch: SessionEpoch,
     /// What opens it again.
     tokens: Tokens,

@@ -8,7 +8,7 @@ pub const KEPT: u32 = 64;
 /// How many of them stay in memory.
 const RESIDENT: usize = 4;
 
-/// What happened.
+/// The kinds of entries. Rows store the numbers, so a number keeps its meaning.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum What {
@@ -34,18 +34,18 @@ pub enum What {
     Ending = 10,
 }
 
-/// One entry.
+/// Something that happened to a session.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Entry {
-    /// When.
+    /// The hub's wall clock when the entry was recorded.
     pub at: WallTime,
-    /// What.
+    /// The kind, which says what `detail` is.
     pub what: What,
     /// A code that belongs to it.
     pub detail: u32,
 }
 
-/// The recorder.
+/// The entries of one session: the last few, and how many there have been.
 #[derive(Clone, Debug, Default)]
 pub struct Timeline {
     count: u32,

@@ -162,7 +162,7 @@ pub trait Zone: Send + 'static {
     /// A timer rang.
     fn on_timer(&mut self, ctx: &mut Context<'_, Self::Out>, key: Bytes) {}
 
-    /// Time passes.
+    /// Called once per period of the zone's `tick`; late ticks are made up for, up to a bound.
     fn on_tick(&mut self, ctx: &mut Context<'_, Self::Out>) {}
 
     /// The whole state, if it is not in cells.

@@ -104,7 +104,7 @@ pub(crate) enum RegistryOutput {
     EndZone(ZoneId, OwnerEpoch),
     /// Report to the host of a Game what became of its zone.
     Game(ZoneName, GameNews),
-    /// Publish this.
+    /// Publish this to listeners, logs and metrics.
     Event(Event),
 }
 
@@ -125,7 +125,7 @@ pub(crate) struct ZoneView {
     pub is_gated: bool,
 }
 
-/// All zones.
+/// The zones that are open or being opened, and how many each player and address has opened.
 pub(crate) struct ZoneRegistry {
     config: RegistryConfig,
     zones: BTreeMap<ZoneId, ZoneEntry>,

@@ -36,7 +36,7 @@ impl<T> Gated for AccountOutput<T> {
     }
 }
 
-/// One account.
+/// One account: what is committed of it, and the change that is at the store.
 pub(crate) struct AccountCore<T> {
     state: State<T>,
     gate: Gate<AccountOutput<T>>,
@@ -48,7 +48,7 @@ pub(crate) struct AccountCore<T> {
 enum State<T> {
     /// Nothing: it is being made, for the first time or again.
     Absent,
-    /// This.
+    /// The account as the store has it. Logins read it, and the next change is judged by it.
     Kept(Account),
     /// It is committed that the account is to be deleted. It is, once none of these sessions can come
     /// back any more: without the account, a session that is left could be returned to.

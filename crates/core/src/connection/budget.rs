@@ -72,11 +72,11 @@ pub(crate) struct Charged {
 /// Whether a sender that is ahead must be looked at again after `sever_after`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Watch {
-    /// From now on.
+    /// Set the deadline to `sever_after` from now.
     Begin,
-    /// No more.
+    /// Drop the deadline: the sender has rested.
     End,
-    /// As before.
+    /// Leave the deadline, or its absence, as it is.
     Unchanged,
 }
 

@@ -27,7 +27,7 @@ use crate::time::{Time, millis_u32};
 pub enum ConnectionInput {
     /// A frame came, or bytes that are none.
     Received {
-        /// The frame.
+        /// The decoded frame, or why the bytes are none.
         frame: Result<ClientFrame, DecodeError>,
         /// Its encoded size, for the budget.
         bytes: usize,
@@ -36,7 +36,7 @@ pub enum ConnectionInput {
     Control {
         /// What they are charged as: a ping if the transport answers it, otherwise a pong.
         kind: FrameKind,
-        /// Their size.
+        /// Their size in bytes, for the budget.
         bytes: usize,
     },
     /// A message of the hub or of a zone. It is handed in before any frame that came later.

@@ -25,7 +25,7 @@ pub enum Route {
 pub struct Routed {
     /// The stay of the session that this is about; what is said of an earlier one comes too late.
     pub stay: u32,
-    /// Where to.
+    /// The consumer of these frames; for [`Route::Nowhere`] the connection keeps them.
     pub route: Route,
     /// The highest number consumed of the client's stream.
     pub applied: u64,
@@ -38,7 +38,7 @@ pub enum ToConnection {
     Attached {
         /// The session that it speaks for.
         session: SessionId,
-        /// With which epoch.
+        /// The session's epoch on this connection, which its frames to zones carry.
         epoch: SessionEpoch,
         /// What the session's player has spent on other connections.
         spent: Spent,
@@ -53,7 +53,7 @@ pub enum ToConnection {
     Resend(u64),
     /// The zone of this stay runs again from its last commit: say where the client's streams are.
     NamePosition(u32),
-    /// The address of the connection has sent more than it may, and must wait so long.
+    /// The address of the connection has sent more than it may and must wait so long; none: not any more.
     AddressWaits(Option<Duration>),
     /// Say how long ago the client sent the last message.
     NameActivity,
@@ -70,7 +70,7 @@ pub enum FromConnection {
     Up {
         /// The stay in which the session was when this was handed on.
         stay: u32,
-        /// The frame.
+        /// The frame with its number. The session ignores one that it has consumed before.
         up: Up,
     },
     /// An acknowledgement that is not for the zone.
@@ -88,11 +88,11 @@ pub enum FromConnection {
     },
     /// Messages and bytes to be charged to the address, and what the connection has spent so far.
     Sent {
-        /// Messages.
+        /// Messages since the last report; 0 in the report of a connection that closes itself.
         messages: u32,
-        /// Bytes.
+        /// Bytes since then, as `FrameKind::cost` counts them.
         bytes: u32,
-        /// All that was spent.
+        /// The state of the connection's budgets, which the player's next connection starts from.
         spent: Spent,
     },
     /// How long a ping took to be answered.
@@ -101,7 +101,7 @@ pub enum FromConnection {
     Active(Duration),
     /// The connection has closed itself.
     Severed {
-        /// Why.
+        /// The close code that its Farewell carries.
         code: CloseCode,
         /// The client broke the protocol, which is counted against its address.
         is_violation: bool,

@@ -26,7 +26,7 @@ pub enum FrameKind {
     Up,
     /// A message that may be lost.
     Loose,
-    /// An acknowledgement.
+    /// An acknowledgement of the server's numbered frames.
     Ack,
     /// A question whether the server is there.
     Ping,
@@ -35,7 +35,7 @@ pub enum FrameKind {
 }
 
 impl FrameKind {
-    /// All kinds.
+    /// Every kind that the table has a verdict for.
     pub const ALL: [Self; 6] =
         [Self::Hello, Self::Up, Self::Loose, Self::Ack, Self::Ping, Self::Pong];
 
@@ -95,7 +95,7 @@ pub enum Stage {
 }
 
 impl Stage {
-    /// All stages.
+    /// Every stage, in the order in which a connection passes through them.
     pub const ALL: [Self; 4] = [Self::AwaitingHello, Self::Deciding, Self::Live, Self::Closing];
 
     /// When that is, for people.

@@ -10,7 +10,7 @@ use crate::stream::Tail;
 /// A member that has left a zone, with all that must not be lost.
 #[derive(Clone, Debug)]
 pub struct Departed {
-    /// Which stay ended.
+    /// The stay that ended; a session that is in a later one has taken this over before.
     pub stay: u32,
     /// The unacknowledged end of its leg, `Parted` last.
     pub tail: Tail,
@@ -23,9 +23,9 @@ pub struct Departed {
     pub epoch: SessionEpoch,
     /// The highest number consumed of the client's stream.
     pub applied: u64,
-    /// Why.
+    /// Why it left; [`PartCause::Left`] ends the session as well.
     pub cause: PartCause,
-    /// Where it goes, if it was transferred, and what is sent along.
+    /// Where it goes, and the bytes for the game there; none unless it was transferred.
     pub next: Option<(ZoneName, Bytes)>,
     /// The session's game data.
     pub data: Bytes,
@@ -71,7 +71,7 @@ pub enum ToHub {
         stuck: bool,
         /// What members had been sent last on their connections. Not known of a zone that is stuck.
         left: Vec<(SessionId, Leg, u64)>,
-        /// What the panic said.
+        /// The panic's text, for logs and events.
         text: String,
     },
     /// The zone has ended and its scope is deleted.
@@ -115,7 +115,7 @@ pub enum ToSession {
     Sever {
         /// The epoch of the connection.
         epoch: SessionEpoch,
-        /// What to tell it.
+        /// The close code for its Farewell.
         code: CloseCode,
     },
     /// It answered a call that the hub had opened.
@@ -124,7 +124,7 @@ pub enum ToSession {
         call: CallId,
         /// The number of the answer, should it have to be refused.
         number: u64,
-        /// The answer.
+        /// What the client answered; only the asker decodes it.
         payload: Bytes,
     },
     /// A call to it was opened, or the last one closed.

@@ -89,7 +89,7 @@ const FULL_WAIT: Duration = Duration::from_secs(5);
 /// So many bytes of an answer cost another request.
 const REQUEST_BYTES: u64 = 16 << 10;
 
-/// The machine.
+/// Counts connections and requests of each address, and refuses what is over the limits.
 pub struct Door {
     config: GuardConfig,
     open: usize,

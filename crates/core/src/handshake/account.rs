@@ -28,7 +28,7 @@ pub enum AccountProof {
     Unreadable(&'static str),
     /// The password of an account.
     Password {
-        /// Which account.
+        /// The account whose password the driver has verified.
         account: AccountId,
         /// The version of the account whose password it was.
         version: u32,
@@ -39,9 +39,9 @@ pub enum AccountProof {
     },
     /// A token of another service.
     Token {
-        /// The service.
+        /// The issuer of the token, which the driver trusts.
         issuer: String,
-        /// Whom it is about.
+        /// The issuer's own id of the person. With the issuer it gives the account's id.
         subject: String,
         /// Make an account if there is none.
         create: bool,

@@ -38,7 +38,7 @@ pub(crate) enum Alarm {
     Pulse,
 }
 
-/// All deadlines.
+/// The deadlines of handshakes and sessions, each on the clock that it goes by.
 #[derive(Debug)]
 pub(crate) struct Alarms {
     clock: ServiceClock,

@@ -42,7 +42,7 @@ pub enum Command {
 /// Something asked of one session.
 #[derive(Clone, Debug)]
 pub enum SessionCommand {
-    /// End it.
+    /// End it for this cause, from which the close code for its client follows.
     End(EndCause),
     /// Change its properties.
     Configure(Changes),
@@ -73,7 +73,7 @@ pub enum ZoneCommand {
     /// Open the zone of a Game, if it is not open: its name is the Game's id, and it admits nobody
     /// without a seat, for as long as there is the zone.
     OpenGame(ZoneName),
-    /// End it.
+    /// Part all its members, admit no more, and delete its scope.
     End(ZoneId),
 }
 

@@ -45,7 +45,7 @@ pub enum AccountPolicy {
 /// What the hub knows of a kind of zone.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ZoneKind {
-    /// How its zones run.
+    /// The settings that each of its zones is opened with.
     pub config: ZoneConfig,
     /// A client's Join may open one.
     pub client_may_create: bool,
@@ -105,9 +105,9 @@ pub struct HubConfig {
     /// The largest message, which the Welcome announces and the decoder enforces. A server does not start
     /// if its decoder has another number.
     pub message_bytes_max: u32,
-    /// Numbered frames a client may have unacknowledged.
+    /// Numbered frames a client may have unacknowledged, at least one.
     pub window_frames: u32,
-    /// Their bytes.
+    /// Bytes in those frames. A single larger frame is taken while no other is unacknowledged.
     pub window_bytes: u32,
     /// Compress frames for clients that ask for it.
     pub compression: bool,

@@ -17,7 +17,7 @@ use crate::time::WallTime;
 pub enum HubInput {
     /// A transport link is up. Ids are never used twice.
     Opened {
-        /// Its id.
+        /// The id that the driver chose for it.
         connection: ConnectionId,
         /// How its frames are written.
         serializer: Serializer,
@@ -33,18 +33,18 @@ pub enum HubInput {
     FromConnection(ConnectionId, FromConnection),
     /// A transport link is gone.
     Closed {
-        /// Which.
+        /// The connection, which the hub forgets with this input.
         connection: ConnectionId,
         /// Why, where the transport ended it itself; none: the peer is just gone.
         code: Option<CloseCode>,
-        /// What it has spent.
+        /// The final state of its budgets, which its player's next connection starts from.
         spent: Spent,
     },
     /// Whether a signature is good.
     Verified {
         /// The connection that asked.
         connection: ConnectionId,
-        /// Its question.
+        /// The `ask` of [`HubOutput::Verify`](super::HubOutput::Verify); any other is ignored.
         ask: AskId,
         /// Whether it is good.
         good: bool,
@@ -53,7 +53,7 @@ pub enum HubInput {
     Admission {
         /// The connection that asked.
         connection: ConnectionId,
-        /// Its question.
+        /// The `ask` of [`HubOutput::AskAdmission`](super::HubOutput::AskAdmission); any other is ignored.
         ask: AskId,
         /// Let in, or the reason why not.
         verdict: Result<(), String>,
@@ -62,7 +62,7 @@ pub enum HubInput {
     Account {
         /// The connection that asked.
         connection: ConnectionId,
-        /// Its question.
+        /// The `ask` of [`HubOutput::CheckAccount`](super::HubOutput::CheckAccount); any other is ignored.
         ask: AskId,
         /// What the login has proven.
         proof: AccountProof,
@@ -75,7 +75,7 @@ pub enum HubInput {
     Command {
         /// Repeated in the answer.
         ticket: u64,
-        /// What.
+        /// What to do, and with which session, zone or player.
         command: Command,
     },
     /// The directory's word on a seat.

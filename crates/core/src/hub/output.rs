@@ -21,39 +21,39 @@ use crate::zone::Delivery;
 pub enum HubOutput {
     /// Put this on a connection.
     Send {
-        /// Which.
+        /// The connection; if it is gone, the driver drops the frame.
         connection: ConnectionId,
-        /// What.
+        /// The frame; several connections may share one encoding.
         frame: SharedFrame,
     },
     /// Close a connection once everything before this is on it.
     Close {
-        /// Which.
+        /// The connection to close; one that is gone is ignored.
         connection: ConnectionId,
         /// The code for transports that carry one.
         code: CloseCode,
     },
     /// Acknowledge what a client sent up to this number: its connection is told before the frame is put on it.
     Applied {
-        /// Which.
+        /// The connection of the client whose frames were applied.
         connection: ConnectionId,
-        /// Up to which number.
+        /// The highest number of the client's stream that is applied.
         seq: u64,
     },
     /// Tell a connection. It hears of it before any frame that comes later.
     ToConnection(ConnectionId, ToConnection),
     /// Both sides of a connection may compress frames from here on. Comes before its Welcome.
     Compress {
-        /// Which.
+        /// The connection whose hello asked for compression.
         connection: ConnectionId,
         /// The driver leaves shorter frames as they are.
         bytes_min: u32,
     },
-    /// Let nobody in from an address for a while, before anything is read of them.
+    /// Refuse new connections from an address for a while, before anything is read from them.
     Bar {
-        /// From where.
+        /// The address or network that has broken the rules too often. Its open connections stay.
         origin: Origin,
-        /// How long.
+        /// How long the address is refused, from now.
         wait: Duration,
     },
     /// Is this an Ed25519 signature of this text by this key?
@@ -62,11 +62,11 @@ pub enum HubOutput {
         connection: ConnectionId,
         /// Repeated in the answer.
         ask: AskId,
-        /// The key.
+        /// The key that the hello named; it is not trusted before the answer.
         public_key: [u8; 32],
-        /// What is signed.
+        /// The text that the signature must cover; the hub builds it from the hello.
         text: Vec<u8>,
-        /// The signature.
+        /// The signature as the hello carried it.
         signature: [u8; 64],
     },
     /// Is there a password or a token in this that proves an account?
@@ -84,23 +84,23 @@ pub enum HubOutput {
         connection: ConnectionId,
         /// Repeated in the answer.
         ask: AskId,
-        /// Who.
+        /// The player that the hello has proven to be.
         player: PlayerId,
         /// What the client sent along.
         payload: Bytes,
     },
     /// Run a session's disconnect callback.
     RunCallback {
-        /// Whose.
+        /// The session that has just lost its connection.
         session: SessionId,
-        /// Which.
+        /// The number that the session's properties name; the driver hands it to the game.
         callback: u64,
     },
     /// Tell a native session.
     Native {
-        /// Who.
+        /// The session, which lives in this server.
         session: SessionId,
-        /// What.
+        /// What it gets, as a value instead of a frame.
         delivery: Delivery,
     },
     /// Tell a zone.
@@ -113,7 +113,7 @@ pub enum HubOutput {
     Seat(SeatRequest),
     /// Tell the host of a Game what became of its zone.
     Game(ZoneName, GameNews),
-    /// Commit this.
+    /// Commit this batch of one scope; the driver answers with `HubInput::Committed`.
     Commit(Batch),
     /// Tell whoever listens.
     Event(Event),
@@ -123,7 +123,7 @@ pub enum HubOutput {
     Answer {
         /// The command's ticket.
         ticket: u64,
-        /// What came of it.
+        /// The result, given once what it rests on is committed.
         answer: Answer,
     },
 }
@@ -139,7 +139,7 @@ pub enum Warning {
     },
     /// The wall clock is so far behind what it was that it must have been wrong before.
     ClockWentBack {
-        /// How far.
+        /// How far the reading lies behind; a small step back is waited out without a warning.
         by: Duration,
     },
 }

@@ -14,7 +14,7 @@ use crate::timeline::Timeline;
 /// A question about the hub, answered between two inputs.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Query {
-    /// One session.
+    /// One session with its timeline and its seats.
     Session(SessionId),
     /// Sessions with ids above `after` in the order of their ids, at most so many.
     Sessions {
@@ -27,7 +27,7 @@ pub enum Query {
     ActiveCount,
     /// Figures for metrics.
     Counts,
-    /// One player.
+    /// One player with its account, its ban and the ids of its sessions.
     Player(Whom),
     /// Players with an account and players who are banned, in the order of their ids.
     Players {
@@ -44,7 +44,7 @@ pub enum Query {
     Zone(ZoneId),
     /// The zones of this kind that run Games.
     Games {
-        /// The kind.
+        /// The kind, by its name in the configuration; an unknown one gives an empty list.
         kind: String,
     },
 }
@@ -54,7 +54,7 @@ pub enum Query {
 pub enum Reply {
     /// None: there is no such session.
     Session(Option<Box<SessionReport>>),
-    /// One page.
+    /// At most as many as were asked for; fewer on the last page.
     Sessions(Vec<SessionView>),
     /// Held sessions are not counted.
     ActiveCount(usize),
@@ -62,7 +62,7 @@ pub enum Reply {
     Counts(HubCounts),
     /// None: there is no such player.
     Player(Option<Box<PlayerView>>),
-    /// One page.
+    /// At most as many as were asked for; fewer on the last page.
     Players(Vec<PlayerView>),
     /// None: there is no such player.
     Export(Option<Box<(PlayerView, Vec<SessionReport>)>>),
@@ -77,7 +77,7 @@ pub enum Reply {
 /// Everything that is shown of one session.
 #[derive(Clone, Debug)]
 pub struct SessionReport {
-    /// What changes.
+    /// The properties that may change while it runs, as they are now.
     pub view: SessionView,
     /// The player that its key or secret would be alone.
     pub credential: PlayerId,
@@ -173,7 +173,7 @@ impl Hub {
         self.sessions.values().filter(|session| session.connection().is_some()).count()
     }
 
-    /// All sessions.
+    /// Every session, in the order of their ids; those that only wait for their deletion are left out.
     pub fn sessions(&self) -> impl Iterator<Item = (SessionId, &SessionCore)> {
         self.sessions.iter().map(|(id, session)| (*id, &**session))
     }
@@ -184,7 +184,7 @@ impl Hub {
         self.sessions.range(above).map(|(id, session)| (*id, &**session))
     }
 
-    /// One session.
+    /// The session of this id; none if there is none or it only waits for its deletion.
     #[must_use]
     pub fn session(&self, id: SessionId) -> Option<&SessionCore> {
         self.sessions.get(&id).map(Box::as_ref)

@@ -14,7 +14,7 @@ use crate::scope::Opened;
 use crate::session::{Identity, SessionCore};
 use crate::stream::OutboxLimits;
 
-/// All sessions.
+/// The sessions of a hub, by id, by zone and by player.
 #[derive(Default)]
 pub(crate) struct Sessions {
     /// Boxed: nodes of the map are half empty, and a session is large.

@@ -18,9 +18,9 @@ pub enum Whom {
 pub enum PlayerCommand {
     /// Make an account.
     Add {
-        /// Its name.
+        /// The name to log in with; one that is taken is refused as `Exists`.
         name: Name,
-        /// What it may do.
+        /// Its first role, which `SetRole` may change.
         role: Role,
         /// The hash of its password; none: nobody can log in by password yet.
         password: Option<PasswordHash>,
@@ -43,7 +43,7 @@ pub enum PlayerCommand {
 #[derive(Clone, PartialEq, Eq)]
 pub struct PasswordHash(pub String);
 
-/// Not shown.
+/// Prints the name of the type only: the hash must not get into a log.
 impl std::fmt::Debug for PasswordHash {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("PasswordHash")

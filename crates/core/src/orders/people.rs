@@ -12,7 +12,7 @@ use crate::time::WallTime;
 /// A player as operators may see it.
 #[derive(Clone, PartialEq, Debug)]
 pub struct PlayerView {
-    /// Its id.
+    /// The player's id, also where it was looked up by the name of its account.
     pub player: PlayerId,
     /// The account; none for a guest.
     pub account: Option<Account>,
@@ -61,7 +61,7 @@ impl People<'_> {
         self.players.is_known(player) || self.sessions.of_player(player).next().is_some()
     }
 
-    /// One player.
+    /// One player; none if it has no account, nothing is kept of it, and it has no session.
     pub(crate) fn view(self, whom: &Whom) -> Option<PlayerView> {
         let player = self.player_of(whom)?;
         let account = self.accounts.of_player(player).map(|(_, account)| account.clone());

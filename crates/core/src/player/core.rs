@@ -62,7 +62,7 @@ impl Kept {
     }
 }
 
-/// One player.
+/// One player: what is kept of it, and what waits for the commit of a change.
 pub(crate) struct PlayerCore {
     kept: Kept,
     gate: Gate<PlayerOutput>,

@@ -15,7 +15,7 @@ pub(crate) struct Findable {
 /// What a login of a player gets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum LoginChoice {
-    /// This session.
+    /// This session of the player, held or connected; a connected one is taken over.
     Session(SessionId),
     /// A session that begins.
     New,

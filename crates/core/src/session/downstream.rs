@@ -258,7 +258,7 @@ fn unsent(tail: &Tail, sent: u64, link: Option<Link>) -> Option<Vec<Outgoing>> {
     }
 }
 
-/// Rows.
+/// How the streams are read from the session's scope and written to it.
 impl Downstream {
     /// The streams from their rows. `leg` is the session's; `last`, if the session is in no zone, the last
     /// number of that leg.

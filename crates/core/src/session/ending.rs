@@ -13,7 +13,7 @@ use crate::zone::Delivery;
 /// Whether a session goes on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) enum Ending {
-    /// It does.
+    /// It goes on, and can be returned to.
     #[default]
     None,
     /// It ends for this reason; its zone or the directory still has a part of it.

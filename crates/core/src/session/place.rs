@@ -31,13 +31,13 @@ pub struct Lobby {
 /// A join that is under way.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Joining {
-    /// Where to.
+    /// The zone that it is to be let into, which may still be being opened.
     pub zone: ZoneId,
-    /// The same by name.
+    /// The same zone by kind and name, for opening it again after a restart.
     pub name: ZoneName,
     /// The number of the Join, 0 for a transfer.
     pub to: u64,
-    /// What is sent along.
+    /// Bytes for the zone's game, from the client's Join, a command or the former zone.
     pub payload: Bytes,
     /// A number that made the zone panic before it could commit the admission.
     pub poisoned: Option<u64>,
@@ -48,7 +48,7 @@ pub struct Joining {
 /// What is known of a session that a zone has let in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct InZone {
-    /// The zone.
+    /// The zone that has let it in; its next incarnation may still be being opened.
     pub zone: ZoneId,
     /// The object that its player controls.
     pub(super) avatar: Option<ObjectId>,

@@ -38,7 +38,7 @@ pub struct TokenNumber(pub u32);
 pub enum Presented {
     /// It opens the session.
     Valid(TokenNumber),
-    /// It did once.
+    /// It opened the session once; a later token has retired it.
     Retired,
     /// It was issued by this session, and the session does not know of it: its scope was put back to an earlier
     /// state.

@@ -15,15 +15,15 @@ use crate::timeline::Timeline;
 /// A session as the outside may see it.
 #[derive(Clone, PartialEq, Debug)]
 pub struct SessionView {
-    /// Which.
+    /// The id it was given when it began, which no other session gets.
     pub id: SessionId,
-    /// Whose.
+    /// The player that it belongs to for all its life.
     pub player: PlayerId,
-    /// Its epoch.
+    /// Rises with each connection that takes the session, so that earlier ones are refused.
     pub epoch: SessionEpoch,
     /// Whether somebody is there.
     pub presence: Presence,
-    /// The zone it is in.
+    /// The zone it is in or on its way into; none in the lobby.
     pub zone: Option<ZoneId>,
     /// How its messages are written.
     pub serializer: Serializer,
@@ -31,13 +31,13 @@ pub struct SessionView {
     pub latency: Latency,
     /// How long it is held.
     pub hold: Hold,
-    /// Switches.
+    /// What holds of its connection and its frames, see the constants of [`Flags`].
     pub flags: Flags,
-    /// What it may do.
+    /// Permission bits of its account's role, or those that the server has set since.
     pub permissions: u32,
     /// The object its player controls.
     pub avatar: Option<ObjectId>,
-    /// Game data.
+    /// Data of the game, as of the last departure or change outside zones; a zone has its own copy.
     pub data: Bytes,
 }
 
@@ -52,13 +52,13 @@ pub struct Changes {
     pub disconnect_callback: Option<Option<u64>>,
     /// Switches to set and to clear.
     pub flags: Option<(Flags, bool)>,
-    /// What it may do.
+    /// The new permission bits; they replace all earlier ones.
     pub permissions: Option<u32>,
 }
 
-/// Reading.
+/// What others read of a session; nothing here changes it.
 impl SessionCore {
-    /// Its id.
+    /// The id it was given when it began.
     #[must_use]
     pub fn id(&self) -> SessionId {
         self.id
@@ -82,13 +82,13 @@ impl SessionCore {
         self.identity
     }
 
-    /// Which connection may speak.
+    /// Rises with each connection that takes the session, so that earlier ones are refused.
     #[must_use]
     pub fn epoch(&self) -> SessionEpoch {
         self.epoch
     }
 
-    /// Who is there.
+    /// Whether a connection or the server speaks for it, or how long it is held.
     #[must_use]
     pub fn presence(&self) -> Presence {
         match &self.life {
@@ -117,7 +117,7 @@ impl SessionCore {
         self.serializer == Serializer::Native
     }
 
-    /// Where it is.
+    /// Whether it is in a zone, on its way into one, or in neither.
     #[must_use]
     pub fn place(&self) -> &Place {
         &self.place
@@ -159,7 +159,7 @@ impl SessionCore {
         self.hold
     }
 
-    /// Switches.
+    /// What holds of its connection and its frames, see the constants of [`Flags`].
     #[must_use]
     pub fn flags(&self) -> Flags {
         self.flags
@@ -219,7 +219,7 @@ impl SessionCore {
     }
 }
 
-/// Changing.
+/// Properties that the server, an account's role or a ping's answer sets.
 impl SessionCore {
     /// Sets properties, before it begins or while it runs.
     pub(crate) fn configure(&mut self, changes: Changes) {

@@ -19,9 +19,9 @@ use crate::time::Time;
 /// Who said something, and whether an answer is awaited.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Sender {
-    /// The member.
+    /// The session of the member that sent it.
     pub session: SessionId,
-    /// Its player.
+    /// The player of that session.
     pub player: PlayerId,
     /// The number of the message, which a reply names; 0 from a native session.
     pub number: u64,
@@ -32,9 +32,9 @@ pub struct Sender {
 /// A member as a callback sees it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct MemberView {
-    /// Its session.
+    /// The session, by which a game addresses the member.
     pub session: SessionId,
-    /// Its player.
+    /// The player of that session, who may have more sessions in the zone if its settings allow it.
     pub player: PlayerId,
     /// Whether a connection is there; native sessions always are.
     pub is_connected: bool,

@@ -27,11 +27,11 @@ use crate::time::Time;
 /// Which zone to open, and how.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ZoneSpec {
-    /// Its id.
+    /// The zone's id, which its kind and name give.
     pub id: ZoneId,
-    /// Its kind and name.
+    /// Its kind, which selects the game code, and its name among zones of that kind.
     pub name: ZoneName,
-    /// How it runs.
+    /// The settings of its kind, fixed for this incarnation.
     pub config: ZoneConfig,
     /// It runs a Game: nobody is in it without a seat.
     pub seated: bool,
@@ -71,7 +71,7 @@ pub trait ZoneMachine: Send {
     fn next_deadline(&self) -> Option<Time>;
     /// False: leave messages of the hub in the mailbox until a commit comes.
     fn is_accepting(&self) -> bool;
-    /// Which incarnation this is.
+    /// The owner epoch of this incarnation, which every message to and from it carries.
     fn owner(&self) -> OwnerEpoch;
     /// Figures for metrics.
     fn counts(&self) -> ZoneCounts;

@@ -21,7 +21,7 @@ pub(crate) struct Value {
     pub frame: SharedFrame,
 }
 
-/// All keys.
+/// The newest value of each key, and the cleared keys that some member may not know of.
 #[derive(Debug, Default)]
 pub(crate) struct Latest {
     values: BTreeMap<String, Value>,

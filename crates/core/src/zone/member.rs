@@ -17,7 +17,7 @@ pub(crate) struct Leaving {
     pub next: Option<(ZoneName, Bytes)>,
 }
 
-/// A member.
+/// A member of the zone, active or leaving.
 #[derive(Debug)]
 pub(crate) struct Member {
     pub player: PlayerId,
@@ -29,9 +29,9 @@ pub(crate) struct Member {
     pub leaving: Option<Leaving>,
     /// It is about to leave: nobody can ask it anything any more.
     pub parting: bool,
-    /// What it hears.
+    /// Its stream of frames from the zone, with what its client has not acknowledged.
     pub outbound: Outbound,
-    /// What it says.
+    /// How far the stream of its client's numbered frames is consumed.
     pub inbound: Inbound,
     /// When it was last told because of its own frame how far that is consumed.
     pub acked_at: Time,

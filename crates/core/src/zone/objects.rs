@@ -14,14 +14,14 @@ pub enum OnPart {
     Keep,
     /// It goes to the member who has been there longest; it waits when nobody is left.
     HandOver,
-    /// It is gone.
+    /// It loses its owner and is listed no more.
     Destroy,
 }
 
 /// An owner and the rule for its parting.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Owned {
-    /// Whose it is.
+    /// The owner, also while away from the zone.
     pub player: PlayerId,
     /// What a part does to it.
     pub on_part: OnPart,
@@ -30,11 +30,11 @@ pub struct Owned {
 /// A change of one object, for events.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct OwnerChange {
-    /// Which object.
+    /// The object, by the id that the game gave it.
     pub object: ObjectId,
-    /// Who owned it.
+    /// The owner before; none if it had none.
     pub from: Option<PlayerId>,
-    /// Who owns it now.
+    /// The owner now; none if it was released or destroyed.
     pub to: Option<PlayerId>,
 }
 
@@ -103,7 +103,7 @@ impl Objects {
         self.by_player.range(theirs).map(|(_, object)| *object)
     }
 
-    /// All objects.
+    /// Every object with an owner, in the order of their ids.
     pub fn iter(&self) -> impl Iterator<Item = (ObjectId, Owned)> + '_ {
         self.owned.iter().map(|(object, owned)| (*object, *owned))
     }

@@ -43,11 +43,11 @@ pub enum Delivery {
 pub enum ZoneOutput {
     /// Put this on a connection, if it still is the one with this epoch.
     Send {
-        /// Whose.
+        /// The session that the connection speaks for.
         session: SessionId,
-        /// Which connection.
+        /// The connection and its epoch, compared with the member's when the output leaves.
         link: Link,
-        /// What.
+        /// The frame for this one connection.
         frame: SharedFrame,
     },
     /// Put this on several connections, each if it still is the one with its epoch.
@@ -59,9 +59,9 @@ pub enum ZoneOutput {
     },
     /// Put these on a connection in this order, if it still is the one with this epoch.
     SendAll {
-        /// Whose connection it is.
+        /// The session that the connection speaks for.
         session: SessionId,
-        /// The connection.
+        /// The connection and its epoch, compared with the member's when the output leaves.
         link: Link,
         /// At least one.
         frames: Vec<SharedFrame>,
@@ -69,28 +69,28 @@ pub enum ZoneOutput {
     /// Acknowledge the client's stream up to this number, if its link still is the one with this epoch. The
     /// connection is told before the frame is put on it.
     Applied {
-        /// Whose.
+        /// The session whose client sent the frames.
         session: SessionId,
-        /// Which connection.
+        /// The connection and its epoch, compared with the member's when the output leaves.
         link: Link,
-        /// Up to which number.
+        /// The highest number of the client's stream that the zone has consumed.
         seq: u64,
     },
     /// Tell a connection, if it still is the one with this epoch. It hears of it before any frame that comes
     /// later.
     ToConnection {
-        /// Whose.
+        /// The session that the connection speaks for.
         session: SessionId,
-        /// Which connection.
+        /// The connection and its epoch, compared with the member's when the output leaves.
         link: Link,
-        /// What.
+        /// What the connection is to know, such as where its client's frames go from here on.
         message: ToConnection,
     },
     /// Tell a native session.
     Native {
-        /// Who.
+        /// The session, which lives in this server.
         session: SessionId,
-        /// What.
+        /// What it gets, as a value instead of a frame.
         delivery: Delivery,
     },
     /// Tell the hub.
@@ -99,7 +99,7 @@ pub enum ZoneOutput {
     Commit(Batch),
     /// Do this outside work.
     StartJob {
-        /// Its number.
+        /// The zone's number for it. After a crash it is started again under the same one.
         job: JobId,
         /// What the game asks for.
         request: Bytes,
@@ -117,7 +117,7 @@ pub struct ZoneCounts {
     pub parting: usize,
     /// The zone is about to end.
     pub is_ending: bool,
-    /// Frames made.
+    /// Numbered frames made by this incarnation; one for several members counts once.
     pub said: u64,
     /// Times a frame was put on a link.
     pub sent: u64,
@@ -127,7 +127,7 @@ pub struct ZoneCounts {
     pub ring_bytes: usize,
     /// Outputs that wait for a cut.
     pub held: usize,
-    /// Ticks.
+    /// Ticks that ran, those of earlier incarnations included.
     pub ticks: u64,
     /// Ticks that were skipped.
     pub ticks_skipped: u64,

@@ -35,9 +35,9 @@ impl Recipients {
 /// One thing said.
 #[derive(Clone, Debug)]
 pub(crate) struct Entry {
-    /// Its number.
+    /// Its number in the zone's stream, higher than that of every earlier entry.
     pub seq: u64,
-    /// Who hears it.
+    /// The members it is for, fixed when the step ran; none is added later.
     pub to: Recipients,
     /// Whose message caused it; the share of the ring is counted against this session.
     pub cause: Option<SessionId>,

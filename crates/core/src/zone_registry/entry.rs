@@ -35,7 +35,7 @@ enum ZoneLife {
     Faulted { from: StartsFrom, is_closed: bool },
 }
 
-/// One zone.
+/// What the registry knows of one zone, from its first incarnation to its end.
 #[derive(Debug)]
 pub(super) struct ZoneEntry {
     pub name: ZoneName,
