@@ -17,12 +17,12 @@ use crate::limits;
 use crate::mark::{Mark, hit};
 use crate::refusal::{Refusal, What};
 
-/// A fleet.
+/// A fleet: the set of hosts among which the host of a Game is chosen.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct FleetSpec {
-    /// Its name.
+    /// 1 to 128 letters, digits and `-`; the ids of its hosts and Games are derived from it.
     pub name: String,
-    /// Where its hosts may be.
+    /// Locations of its hosts, 1 to 100; one cannot be taken away while a host is there.
     pub locations: Vec<String>,
     /// Properties that searches can use quickly.
     pub indexed: Vec<String>,
@@ -33,16 +33,16 @@ pub struct FleetSpec {
 pub enum Route {
     /// To a fleet.
     Fleet(String),
-    /// Nowhere; whoever follows it is told this.
+    /// To no fleet: requests that use the alias are refused with this message.
     Terminal(String),
 }
 
-/// An alias.
+/// A name that requests can use instead of a fleet's, and that can be led elsewhere.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct AliasSpec {
-    /// Its name.
+    /// 1 to 128 letters, digits and `-`; a fleet may have the same name.
     pub name: String,
-    /// Where it leads.
+    /// A fleet that exists, or a message of 1 to 1024 characters.
     pub route: Route,
 }
 

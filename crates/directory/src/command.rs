@@ -43,184 +43,183 @@ pub enum Command {
     For(Caller, Box<Command>),
     /// Registers a host, or takes it over.
     Register(Registration),
-    /// Registers the server itself as a host. No process from outside takes it over, and it is not
-    /// drained.
+    /// Registers the server itself as a host. While it is there, `Register` of the same fleet and name is
+    /// refused, and so is `DrainHost`.
     RegisterOwn {
-        /// Which.
+        /// Built by the server, with the name of the zone kind as fleet; checked as for `Register`.
         registration: Registration,
         /// The most seats that a Game of it may have.
         capacity_max: u32,
     },
-    /// All queues.
+    /// All queues with their committed settings, in one answer without pages.
     ListQueues,
-    /// A host.
+    /// Looks up a host; the last 1,000 that have ended are found until the server restarts.
     DescribeHost(HostId),
     /// All hosts of a fleet, by id.
     ListHosts {
-        /// Whose.
+        /// Fleet whose hosts are listed, by name or through an alias.
         target: Target,
-        /// Those above this id.
+        /// Exclusive lower bound, the last id of the page before; none for the first page.
         after: Option<HostId>,
-        /// At most so many.
+        /// Page size, 1 to `page_max`; anything else is refused as invalid.
         limit: usize,
     },
     /// Takes no new Games to a host, and ends it with its last.
     DrainHost(HostId),
     /// Makes a Game, unless it was asked for before with the same key. An empty key is a new one.
     Create {
-        /// Where.
+        /// Fleet that is to run the Game; an unknown one and a terminal alias are refused.
         target: Target,
-        /// What; its fleet is the target's.
+        /// Settings of the Game; `fleet` is replaced by the target's, `location` by that of the chosen host.
         spec: GameSpec,
     },
-    /// A Game.
+    /// Looks up a Game in any state; one that has ended is found until `retention` has passed.
     DescribeGame(GameId),
     /// Where the players of a Game find its host.
     FindHost(GameId),
     /// Changes a Game, if its host agrees.
     Update {
-        /// Which.
+        /// Must be active and its host connected; until the host has answered, another update is `Busy`.
         game: GameId,
-        /// How.
+        /// Fields to change; refused if the result is invalid or has fewer seats than are taken.
         change: GameChange,
     },
     /// Ends a Game, if its host agrees.
     Terminate(GameId),
     /// All Games of a fleet, by id, whatever their state.
     ListGames {
-        /// Whose.
+        /// Fleet whose Games are listed, by name or through an alias.
         target: Target,
-        /// Those above this id.
+        /// Exclusive lower bound, the last id of the page before; none for the first page.
         after: Option<GameId>,
-        /// At most so many.
+        /// Page size, 1 to `page_max`; anything else is refused as invalid.
         limit: usize,
     },
     /// The seats of a Game, in the order of their reservation.
     ListSeats(GameId),
-    /// Some of them.
+    /// One page of the seats that match a filter, in the order of their reservation.
     FindSeats {
-        /// Where.
+        /// Game whose seats are looked through, in any state.
         game: GameId,
-        /// Which.
+        /// Player and state to look for; an empty filter matches every seat.
         filter: SeatFilter,
-        /// Those with a higher number.
+        /// Exclusive lower bound, the `number` of the last seat shown; none for the first page.
         after: Option<u64>,
-        /// At most so many.
+        /// Page size, 1 to 1,000; anything else is refused as invalid.
         limit: usize,
     },
-    /// A seat.
+    /// Looks up one seat, answered as a list of one; an ended seat is found until it is forgotten.
     DescribeSeat {
-        /// Where.
+        /// Game of the seat: a seat is looked up within one Game, never by its id alone.
         game: GameId,
-        /// Which.
+        /// Id from the reservation; an unknown or forgotten one is `NotFound`.
         seat: SeatId,
     },
     /// Reserves seats for all of them or for none.
     Reserve {
-        /// Where.
+        /// Must be active and accept players, and its host be healthy; a repeated `key` is answered anyway.
         game: GameId,
-        /// Who.
+        /// Party of 1 to 25 players, each named once.
         guests: Vec<Guest>,
         /// The same key gives the same seats; empty: none.
         key: String,
-        /// For how long; none: as configured.
+        /// How long the seats are held, up to `seat_hold_max`; none: `seat_hold`.
         hold: Option<Duration>,
     },
     /// Keeps a reservation for this long from now.
     Extend {
-        /// Where.
+        /// Must be active: seats of a Game that is ending cannot be extended.
         game: GameId,
-        /// Which.
+        /// Must be reserved or claimed; in use it is `SeatTaken`, once over `SeatEnded`.
         seat: SeatId,
-        /// How long.
+        /// Counted from now, at most `seat_hold_max`; never makes the present hold shorter.
         hold: Duration,
     },
     /// Gives a reservation back.
     Release {
-        /// Where.
+        /// Game of the seat, in any state; once it has ended, the answer is `SeatEnded`.
         game: GameId,
-        /// Which.
+        /// Must be reserved, or released already; a caller with a payer has to show its secret.
         seat: SeatId,
     },
     /// A session is about to join with this seat.
     Claim {
-        /// Where.
+        /// Must be active; its host may be away, because only a new reservation needs the host.
         game: GameId,
-        /// Which.
+        /// Must be reserved for `player`; claimed or used by `holder` already, nothing changes.
         seat: SeatId,
-        /// Who shows it.
+        /// Player who shows the seat; if it was reserved for another, the claim is `WrongPlayer`.
         player: String,
-        /// The stay it is for.
+        /// Stay that claims the seat; only this stay may confirm or abandon the claim.
         holder: Holder,
     },
-    /// It is in.
+    /// The session that claimed the seat has joined: the seat becomes active.
     Confirm {
-        /// Where.
+        /// Game that the session has joined; if it has ended meanwhile, the answer is `SeatEnded`.
         game: GameId,
-        /// Which.
+        /// Must be claimed by `holder`: after `claim_limit` it is reserved again, and this is `NotClaimed`.
         seat: SeatId,
         /// The stay that claimed it.
         holder: Holder,
     },
-    /// It was not let in.
+    /// The session that claimed the seat was not let in: the seat is reserved again.
     Abandon {
-        /// Where.
+        /// Game that the session was to join; if it has ended meanwhile, the answer is `SeatEnded`.
         game: GameId,
-        /// Which.
+        /// Claimed by `holder`; if the claim has run out already, nothing changes.
         seat: SeatId,
         /// The stay that claimed it.
         holder: Holder,
     },
     /// Its stay is over, and that is durable.
     Complete {
-        /// Where.
+        /// Game that the stay was in; if it has ended, so has the seat, and nothing changes.
         game: GameId,
-        /// Which.
+        /// Used or still claimed by `holder`, and ended by this; one that is over stays as it is.
         seat: SeatId,
-        /// The stay.
+        /// Stay that is over; a seat that another stay uses or claims is `NotClaimed`.
         holder: Holder,
     },
     /// Starts a placement, unless it was asked for before.
     Place {
-        /// In which queue.
+        /// Name of the queue; an unknown one is refused.
         queue: String,
-        /// What.
+        /// Settings, party and latencies; a known `id` with other parameters is `KeyReused`.
         request: PlacementRequest,
     },
     /// Cancels a placement.
     CancelPlacement {
-        /// In which queue.
+        /// Name of the queue that the placement is in.
         queue: String,
-        /// Which.
+        /// Id from its request; cancelled already, nothing changes, and any other end is `PlacementEnded`.
         placement: String,
     },
-    /// A placement.
+    /// Looks up a placement; one that has ended is found until its queue forgets it.
     DescribePlacement {
-        /// In which queue.
+        /// Name of the queue that the placement is in.
         queue: String,
-        /// Which.
+        /// Id from its request; unknown ids and forgotten ones are `NotFound`.
         placement: String,
     },
-    /// Games that can be joined.
+    /// One page of the Games that match: active, visible ones whose host is there and well.
     Search(SearchRequest),
     /// All matches now and every change from now on.
     Subscribe {
-        /// Whose Games.
+        /// Fleet whose Games are followed; the subscription is cut when the fleet is deleted.
         target: Target,
-        /// Where; none: anywhere.
+        /// Exact name of a location; none: Games of every location.
         location: Option<String>,
-        /// Which; empty: all that can be joined.
+        /// Filter expression; empty: every listed Game, full ones included.
         filter: String,
     },
-    /// All placements of a queue that are under way, or a single one, and what becomes of them from now
-    /// on.
+    /// Placements of a queue that are under way, or a single one, with every later change of them.
     Watch {
-        /// In which queue.
+        /// Name of the queue; the subscription is cut when the queue is deleted.
         queue: String,
-        /// Which; none: all that are under way.
+        /// Id of a single one, which may have ended; none: all under way and all that are started later.
         placement: Option<String>,
     },
-    /// Ends a subscription.
+    /// Ends a subscription to Games or placements; an unknown number is `NotFound`.
     Unsubscribe(u64),
 }
 
@@ -249,7 +248,7 @@ impl Command {
     }
 }
 
-/// What came of it.
+/// The answer to a command that was not refused.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Answer {
     /// It is done.
@@ -259,24 +258,24 @@ pub enum Answer {
     Made(Box<Answer>, Option<Secret>),
     /// Fleets and aliases.
     Catalogue(Vec<FleetSpec>, Vec<AliasSpec>),
-    /// A Game.
+    /// Answers `Create`, `DescribeGame`, `Update` and `Terminate`: the Game as it is after the command.
     Game(Arc<GameView>),
-    /// Games.
+    /// A page of `ListGames`, by id; shorter than the limit only at the end of the list.
     Games(Vec<Arc<GameView>>),
-    /// Seats.
+    /// Seats that were reserved, changed or looked up; those of a party in the order of its players.
     Seats(Vec<SeatView>),
-    /// A host.
+    /// Answers `Register`, with the new lease, and `DescribeHost`.
     Host(Box<HostView>),
-    /// Hosts.
+    /// A page of `ListHosts`, by id; shorter than the limit only at the end of the list.
     Hosts(Vec<HostView>),
     /// Where players find a host.
     Address(HostAddress),
-    /// Queues.
+    /// Answers `ListQueues`: the committed settings, in the order of queue ids.
     Queues(Vec<QueueSpec>),
-    /// A placement.
+    /// Answers `Place`, `CancelPlacement` and `DescribePlacement`: the placement after the command.
     Placement(Box<PlacementView>),
-    /// A page of a search.
+    /// Answers `Search`, once the last step of the search is done.
     Page(Page),
-    /// A subscription; give it credit.
+    /// Number of a new subscription; no change is passed on before it has credit.
     Subscribed(u64),
 }

@@ -1,4 +1,4 @@
-//! The settings of a directory. Every number somebody can press against has its name here or in
+//! The settings of a directory. Every limit that a request can reach has its name here or in
 //! [`crate::limits`].
 
 #[cfg(test)]
@@ -21,9 +21,9 @@ pub struct DirectoryConfig {
     pub update_limit: Duration,
     /// What a host is given to end a Game.
     pub destroy_limit: Duration,
-    /// A Game that nobody ever joined ends after this. Zero: never.
+    /// A Game that no player has joined ends when it had no taken seat for so long. Zero: never.
     pub empty_limit: Duration,
-    /// How long ended Games, seats and placements can be looked up.
+    /// How long ended Games, with their seats, and ended placements can be looked up.
     pub retention: Duration,
     /// How often a host is asked whether it is well.
     pub health_every: Duration,
@@ -33,13 +33,13 @@ pub struct DirectoryConfig {
     pub away_limit: Duration,
     /// Games, ended ones that are still kept included.
     pub games_max: usize,
-    /// Hosts.
+    /// Hosts of all fleets, those included that are over but still have Games; then `LimitReached`.
     pub hosts_max: usize,
-    /// Fleets.
+    /// Fleets; one more is refused as `LimitReached`, changing one is not.
     pub fleets_max: usize,
-    /// Aliases.
+    /// Aliases; one more is refused as `LimitReached`, changing one is not.
     pub aliases_max: usize,
-    /// Queues.
+    /// Queues; one more is refused as `LimitReached`, changing one is not.
     pub queues_max: usize,
     /// Placements of one queue that are under way.
     pub placements_max: usize,
@@ -47,7 +47,7 @@ pub struct DirectoryConfig {
     pub placements_kept_max: usize,
     /// How often a placement is tried before it fails.
     pub attempts_max: u32,
-    /// Ended seats that a Game remembers; the oldest are forgotten first.
+    /// Ended seats that a Game remembers; those reserved first are forgotten first.
     pub seats_kept_max: usize,
     /// Reserved seats that one API key may hold open from one address.
     pub open_seats_max: usize,
@@ -57,7 +57,7 @@ pub struct DirectoryConfig {
     pub page_max: usize,
     /// Games that one search may look at.
     pub search_work_max: usize,
-    /// Subscriptions.
+    /// Subscriptions to Games and to placements together; then `LimitReached`.
     pub subscriptions_max: usize,
     /// Changes that may wait for one subscriber.
     pub news_max: usize,

@@ -51,30 +51,30 @@ pub enum DirectoryInput {
     Command {
         /// Repeated in the answer.
         ticket: u64,
-        /// What.
+        /// Decided when its turn comes; its answer may have to wait for a commit, a host or search steps.
         command: Command,
     },
     /// A word of a host's process.
     HostSaid {
-        /// Which host.
+        /// Host that the process registered as; if there is none, the process is sent a refusal.
         host: HostId,
-        /// Which process.
+        /// Lease from the registration of the process; any but the host's present one is refused as stale.
         lease: OwnerEpoch,
-        /// What.
+        /// Message of the process; questions about seats carry a ticket that the driver has set.
         word: HostWord,
     },
     /// The connection of a host's process is gone.
     HostLeft {
-        /// Which host.
+        /// Host that the process had registered as; an unknown one is ignored.
         host: HostId,
-        /// Which process.
+        /// Lease of that process; ignored if another process has taken over since.
         lease: OwnerEpoch,
     },
     /// A subscriber will read so many changes more.
     Credit {
-        /// Which subscription.
+        /// Number from `Answer::Subscribed`; one that has ended is ignored.
         subscription: u64,
-        /// How many.
+        /// Added to the credit that is left; every change that is passed on uses up one.
         count: u64,
     },
     /// A scope is committed up to this revision.
@@ -89,50 +89,50 @@ pub enum DirectoryInput {
 /// What the directory gives out, to be carried out in order.
 #[derive(Debug)]
 pub enum DirectoryOutput {
-    /// Commit this.
+    /// A batch for the store; the driver reports it with `Committed` once it is durable.
     Commit(Batch),
     /// The answer to a command, or to a host's question.
     Answer {
-        /// Its ticket.
+        /// Ticket of the command or the host's question, by which the driver finds the asker.
         ticket: u64,
-        /// What came of it.
+        /// The answer, or why the request was refused.
         outcome: Box<Result<Answer, Refusal>>,
     },
-    /// Tell a host's process, if it is still this one.
+    /// An order to a host's process, dropped if another process has taken over.
     ToHost {
-        /// Which host.
+        /// Host that the process registered or spoke as; not always known to the directory.
         host: HostId,
-        /// Which process.
+        /// Lease of the process that is meant; the driver drops the order if another one is connected.
         lease: OwnerEpoch,
-        /// What.
+        /// To be delivered in the order given out; after a crash some orders come again.
         order: HostOrder,
     },
-    /// Tell a subscriber.
+    /// A change for a subscriber to Games, within its credit.
     News {
-        /// Which subscription.
+        /// Number from `Answer::Subscribed` of a subscription to Games.
         subscription: u64,
-        /// What changed.
+        /// Newest change of one Game; changes that waited before it are joined into it.
         news: News,
     },
-    /// Tell whoever watches placements.
+    /// A change for a subscriber to placements, within its credit.
     PlacementNews {
-        /// Which subscription.
+        /// Number from `Answer::Subscribed` of a watch of placements.
         subscription: u64,
-        /// What became of one.
+        /// Newest change of one placement; changes that waited before it are joined into it.
         news: PlacementNews,
     },
-    /// A subscription is over.
+    /// A subscription has ended without `Unsubscribe`; nothing more is given out for it.
     Cut {
-        /// Which.
+        /// Number of the subscription, to Games or to placements; it is not used again.
         subscription: u64,
-        /// Why.
+        /// Its subscriber was too slow, or its fleet or queue was deleted.
         cause: CutCause,
     },
-    /// Tell whoever listens.
+    /// Something that happened, for listeners and telemetry; no answer is expected.
     Event(Event),
 }
 
-/// The directory.
+/// Games, hosts, queues, fleets and aliases as one state machine, which does no I/O and reads no clock.
 pub struct Directory {
     config: Arc<DirectoryConfig>,
     chance: Chance,
@@ -164,7 +164,7 @@ pub struct Directory {
     audiences: BTreeMap<String, Audience>,
     watches: BTreeMap<u64, Watch>,
     watches_of: BTreeSet<(QueueId, Option<String>, u64)>,
-    /// Who pays for which of either kind, where somebody does.
+    /// Payers of subscriptions and watches; those of trusted callers have none and are not here.
     subscribers: BTreeMap<u64, Payer>,
     /// Since when something waits for a subscriber of either kind, the longest first.
     waits: BTreeSet<(Time, u64)>,
@@ -178,11 +178,11 @@ pub struct Directory {
     out: VecDeque<DirectoryOutput>,
     /// Searches under way, with their tickets.
     searches: VecDeque<(u64, Search)>,
-    /// New subscribers that are being told what there is.
+    /// New subscriptions with a step to take through the Games of their fleet.
     scans: VecDeque<u64>,
-    /// Fleets with Games that subscribers are to be told of.
+    /// Fleets with changed Games that their subscribers have not been sent yet.
     untold: BTreeSet<String>,
-    /// The one whose turn was last.
+    /// The fleet of `untold` whose turn was last; the one after it is next.
     told_last: String,
     /// Queues whose placements are looked after, because a host has room.
     stirred: VecDeque<QueueId>,
@@ -241,7 +241,7 @@ impl Directory {
         Moment { time: now, wall: WallTime(wall.0.saturating_add(passed)) }
     }
 
-    /// The wall clock never runs backwards, and a step forward is noticed by everybody.
+    /// The wall clock never runs backwards, and a step forward wakes every part that has a deadline.
     fn set_wall(&mut self, now: Time, wall: WallTime) {
         let known = self.moment(now).wall;
         self.wall = (now, wall.max(known));

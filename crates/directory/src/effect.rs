@@ -42,7 +42,7 @@ pub(crate) enum Effect {
     QueueSeen(QueueId, Box<QueueSpec>),
     /// A placement's committed state.
     PlacementSeen(Arc<PlacementView>),
-    /// Somebody begins to watch these placements of a queue.
+    /// A new watch of these placements of a queue.
     Watched {
         ticket: u64,
         queue: QueueId,
@@ -52,7 +52,7 @@ pub(crate) enum Effect {
     },
     /// A Game's host does not stand well: no listing shows the Game any more, at once.
     Hidden(GameId),
-    /// A seat is held open at somebody's cost, or not any more.
+    /// A seat begins (true) or ceases (false) to count as an open seat of this payer.
     Open(Payer, bool),
     /// A placement wants a host.
     Seek(QueueId, String),
@@ -89,7 +89,7 @@ pub(crate) struct NewGame {
     pub lock: Lock,
 }
 
-/// What a Game is told.
+/// A message to a Game, from its host or its placement.
 #[derive(Clone, Debug)]
 pub(crate) enum ToGame {
     /// Its host runs it, or would not.
@@ -116,7 +116,7 @@ pub(crate) enum ToGame {
     Unwanted { attempt: u32 },
 }
 
-/// What a host's part is told by Games.
+/// A message from a Game to its host's part.
 #[derive(Clone, Debug)]
 pub(crate) enum ToHost {
     /// Run this. Again: it was asked before a restart, and the host may still be away.
@@ -133,7 +133,7 @@ pub(crate) enum ToHost {
     Release(GameId),
 }
 
-/// What a queue is told by Games.
+/// A message from a Game to the queue of its placement.
 #[derive(Clone, Debug)]
 pub(crate) enum ToQueue {
     /// The Game runs, and the seats are reserved.

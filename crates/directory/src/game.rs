@@ -25,7 +25,7 @@ pub use self::spec::{GameChange, GameSpec};
 pub enum Status {
     /// Its host is preparing it.
     Activating,
-    /// It runs.
+    /// Its host has begun it; only now can seats be reserved.
     Active,
     /// Its host is ending it.
     Terminating,
@@ -61,7 +61,7 @@ impl Status {
     }
 }
 
-/// How a Game's host stands, as the Game was last told.
+/// How a Game's host stands, as the Game last heard it from the host's part.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Standing {
     /// Connected, ready and well.
@@ -83,7 +83,7 @@ pub(crate) struct Origin {
 /// A Game as others may see it: always a committed state.
 #[derive(Clone, PartialEq, Debug)]
 pub struct GameView {
-    /// Which.
+    /// Derived from fleet and key, so the same request gives the same Game.
     pub id: GameId,
     /// What it was asked to be, with all updates since.
     pub spec: Arc<GameSpec>,
@@ -91,11 +91,11 @@ pub struct GameView {
     pub status: Status,
     /// Why it ended or is ending.
     pub cause: Option<EndCause>,
-    /// Who runs it.
+    /// Host that was chosen when it was made; a Game never moves to another.
     pub host: HostId,
     /// How its host stands.
     pub standing: Standing,
-    /// A match runs, and nobody new may join until it ends.
+    /// A match runs that closes the Game to new players until it ends.
     pub in_match: bool,
     /// Seats that wait for their players, claimed ones included.
     pub reserved: u32,

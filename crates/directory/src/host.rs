@@ -23,9 +23,9 @@ pub struct Registration {
     pub name: String,
     /// Where it is; one of the fleet's locations.
     pub location: String,
-    /// Where players find it.
+    /// Host name or address that players connect to, 1 to 256 characters; passed on unchanged.
     pub address: String,
-    /// How many Games it runs at a time.
+    /// How many Games it runs at a time, 1 to 1000; exactly 1 if it is not reusable.
     pub games_max: u32,
     /// It can run another Game when one is over; otherwise it ends with its first.
     pub is_reusable: bool,
@@ -50,9 +50,9 @@ impl Registration {
 pub enum HostWord {
     /// It can take Games, or, if it was away, take them back.
     Ready {
-        /// Where players reach it.
+        /// Port that players connect to, 1 to 60000.
         port: u16,
-        /// Where it writes its logs.
+        /// Paths of its logs, at most 16; shown in its view and not read here.
         log_paths: Vec<String>,
         /// Its hooks are set.
         hooks_set: bool,
@@ -75,11 +75,11 @@ pub enum HostWord {
     Accept {
         /// Repeated in the answer.
         ticket: u64,
-        /// Into which Game.
+        /// Game to be let into; must be active and one of this host's.
         game: GameId,
-        /// With which seat.
+        /// Seat that the player shows; must be reserved, and becomes active.
         seat: SeatId,
-        /// Who the holder says to be, if the host asked.
+        /// Player that the holder claims to be, compared with the seat's; none: not compared.
         player: Option<String>,
     },
     /// The same from a process that counts those it lets in: asked again for the same entry, the answer
@@ -87,29 +87,29 @@ pub enum HostWord {
     Admit {
         /// Repeated in the answer.
         ticket: u64,
-        /// Into which Game.
+        /// Game to be let into; must be active and one of this host's.
         game: GameId,
-        /// With which seat.
+        /// Seat that the player shows; must be reserved, or have been let in with an `entry`.
         seat: SeatId,
-        /// Who the holder says to be, if the host asked.
+        /// Player that the holder claims to be, compared with the seat's; none: not compared.
         player: Option<String>,
-        /// For which entry.
+        /// Number of this entry; a repeated one is answered as before.
         entry: Entry,
     },
     /// The holder of this seat is gone.
     Remove {
         /// Repeated in the answer.
         ticket: u64,
-        /// From which Game.
+        /// Game that the player has left; must be one of this host's.
         game: GameId,
-        /// With which seat.
+        /// Seat in use, which ends; one that is over already stays as it is.
         seat: SeatId,
     },
     /// It is about to end by itself.
     Ending,
 }
 
-/// What a host's process is told.
+/// An order to a host's process.
 #[derive(Clone, PartialEq, Debug)]
 pub enum HostOrder {
     /// Prepare this Game: the begin hook of a create. May come again.
@@ -129,9 +129,9 @@ pub enum HostOrder {
     },
     /// End this Game: the begin hook of a destroy. May come again.
     Destroy {
-        /// Which.
+        /// Game to end; the process answers `Destroying`, and `Destroyed` once it is over.
         game: GameId,
-        /// Within this time.
+        /// The configured `destroy_limit`; when it has passed, the Game ends without an answer.
         limit: Duration,
         /// Whether the hook may say no.
         may_refuse: bool,
@@ -142,11 +142,11 @@ pub enum HostOrder {
     Refused(Refusal),
     /// What was said of a Game could not be taken. A process that runs it should drop it.
     RefusedWord {
-        /// The word, as hosts say it.
+        /// Name of the refused message: `began`, `updated`, `destroying`, `destroyed` or `match`.
         word: &'static str,
-        /// Of which Game.
+        /// Game that the message named, whether or not there is one of that id.
         game: GameId,
-        /// Why.
+        /// Always `NotYours`: the host does not run the Game, or has not said that it is ready.
         why: Refusal,
     },
     /// The host is over.
@@ -162,16 +162,16 @@ pub enum HostState {
     Ready,
     /// It takes no more Games, and ends when it has none.
     Draining,
-    /// It is over; its Games are being told.
+    /// It is over, and is deleted when its last Game has ended.
     Ended(HostEnd),
 }
 
 /// Whether a host's process is there.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Presence {
-    /// Not connected.
+    /// Not connected: its Games are hidden, and after `away_limit` the host ends as lost.
     Away,
-    /// Connected, and not ready yet.
+    /// Registered but not ready: its Games are hidden, and `away_limit` counts as if it were away.
     Waiting,
     /// Connected and ready.
     Present,
@@ -180,32 +180,32 @@ pub enum Presence {
 /// Where players find a host.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct HostAddress {
-    /// Which host.
+    /// Host that runs the Game, as it was chosen when the Game was made.
     pub host: HostId,
-    /// As it said when it registered.
+    /// From its latest registration; passed on unchanged.
     pub address: String,
-    /// As it said when it was ready.
+    /// From its latest `Ready`; 0 until the first one.
     pub port: u16,
 }
 
 /// A host as others may see it.
 #[derive(Clone, PartialEq, Debug)]
 pub struct HostView {
-    /// Which.
+    /// Derived from fleet and name, so every process that registers so has the same id.
     pub id: HostId,
-    /// What it said of itself.
+    /// From the process that registered last.
     pub registration: Registration,
     /// Which process speaks for it: every registration raises this.
     pub lease: OwnerEpoch,
-    /// Where players reach it, once it is ready.
+    /// Port that players connect to; 0 until the host is ready for the first time.
     pub port: u16,
-    /// Where it writes its logs.
+    /// Paths of its logs, from its latest `Ready`.
     pub log_paths: Vec<String>,
     /// Where it is in its life.
     pub state: HostState,
-    /// Whether it is there.
+    /// Whether its process is connected and ready; always away after a restart of the server.
     pub presence: Presence,
-    /// Whether it is well.
+    /// False from a warning until the next good word or `Ready`; true if it was never warned.
     pub is_healthy: bool,
     /// The Games it runs, in the order of their ids.
     pub games: Vec<GameId>,

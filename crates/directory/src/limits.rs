@@ -125,7 +125,7 @@ pub(crate) fn properties(given: &BTreeMap<String, String>) -> Result<(), Refusal
     Ok(())
 }
 
-/// Bytes of somebody's.
+/// Data that a caller attaches to a Game or a seat, of at most `max` bytes.
 pub(crate) fn data(
     field: &'static str,
     value: &Bytes,

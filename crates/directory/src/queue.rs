@@ -24,7 +24,7 @@ use crate::refusal::Refusal;
 /// What a queue is.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct QueueSpec {
-    /// Its name.
+    /// Name of 1 to 128 letters, digits and `-`; the queue's id is derived from it.
     pub name: String,
     /// How long a placement is tried, 10 s to 600 s.
     pub timeout: Duration,
@@ -71,11 +71,11 @@ impl QueueSpec {
 /// What a player measured.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Latency {
-    /// Who.
+    /// Player who measured it, 1 to 1024 characters; need not be one of the party.
     pub player: String,
-    /// To where.
+    /// Location it was measured to; one that was not measured passes every cap and counts as the farthest.
     pub location: String,
-    /// How long a round trip takes.
+    /// Round trip in milliseconds, compared with the cap and averaged with those of other players.
     pub ms: u32,
 }
 
@@ -86,7 +86,7 @@ pub struct PlacementRequest {
     pub id: String,
     /// The Game; fleet, location and key are the placement's to choose.
     pub game: GameSpec,
-    /// Who gets a seat with it; may be empty.
+    /// Players to reserve seats for, at most 25 and no more than the Game has seats; may be empty.
     pub party: Vec<Guest>,
     /// What players measured; may be empty.
     pub latencies: Vec<Latency>,
@@ -132,13 +132,13 @@ impl PlacementRequest {
 /// A placement as others may see it.
 #[derive(Clone, PartialEq, Debug)]
 pub struct PlacementView {
-    /// In which queue.
+    /// Id of its queue, derived from the queue's name.
     pub queue: QueueId,
-    /// Which.
+    /// Chosen by the caller, 1 to 48 letters, digits and `-`; one of a kind within its queue.
     pub id: String,
-    /// Since when.
+    /// When it was asked for, by the wall clock; the queue's `timeout` counts from then.
     pub begun: WallTime,
-    /// How often it was tried.
+    /// Tries so far, one under way included; 0 until a host has been found, at most `attempts_max`.
     pub attempts: u32,
     /// How it ended; none while it is pending.
     pub end: Option<PlacementEnd>,

@@ -8,26 +8,26 @@ use rejoin_core::id::SeatId;
 use crate::game::{EndCause, Status};
 use crate::search::FilterError;
 
-/// What a name stood for.
+/// The kind of thing that a refusal is about.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum What {
-    /// A fleet.
+    /// A fleet; in use while a host, an alias, a queue or a Game, one that has ended included, names it.
     Fleet,
-    /// An alias.
+    /// An alias; names of fleets are not tried in its place.
     Alias,
-    /// A Game.
+    /// A Game; unknown again when `retention` has passed since its end.
     Game,
-    /// A seat.
+    /// A seat of the Game that was asked; forgotten seats are unknown.
     Seat,
-    /// A host.
+    /// A host; once it is over and its Games have ended, only `DescribeHost` knows it.
     Host,
-    /// A queue.
+    /// A queue; in use while a placement of it is under way.
     Queue,
-    /// A placement.
+    /// A placement of the queue that was asked; forgotten placements are unknown.
     Placement,
-    /// A subscription.
+    /// A subscription of either kind; one that was cut is unknown.
     Subscription,
-    /// A location of a fleet.
+    /// A location of a fleet; in use while a host is there.
     Location,
 }
 
@@ -47,16 +47,16 @@ impl fmt::Display for What {
     }
 }
 
-/// Why not.
+/// Why a request was refused; what was asked for has not been done.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Refusal {
     /// There is none of that name, or none any more.
     NotFound(What),
     /// A field is not what it may be.
     Invalid {
-        /// Which field.
+        /// Name of the field or parameter, for the message and for the `field` of a problem.
         field: &'static str,
-        /// What it must be.
+        /// What is allowed, as it follows "must be" in the message.
         must: &'static str,
     },
     /// The Game is in a state in which this cannot be.
@@ -76,7 +76,7 @@ pub enum Refusal {
     KeyReused,
     /// The seat is over: used up, given back or timed out.
     SeatEnded,
-    /// Somebody else is claiming or using the seat.
+    /// The seat is in use or claimed; for a claim, by another stay than the one that asks.
     SeatTaken,
     /// The seat belongs to another player.
     WrongPlayer,
@@ -84,12 +84,12 @@ pub enum Refusal {
     WrongSecret,
     /// The player has a seat of this Game already.
     AlreadySeated {
-        /// Which. It is good for this player, whoever reserved it.
+        /// The seat that the player has; it is good for this player, whichever caller reserved it.
         seat: SeatId,
     },
-    /// No host of the fleet runs Games with so many seats.
+    /// No host with room runs Games with so many seats; a host that is full now is not counted.
     TooManySeats {
-        /// How many the largest has.
+        /// The most seats that one of the hosts with room allows.
         most: u32,
     },
     /// The server's own host is not drained: its fleet would be left without one.
@@ -102,12 +102,12 @@ pub enum Refusal {
     TerminalAlias(String),
     /// A limit of the directory is reached.
     LimitReached {
-        /// Of what.
+        /// Plural name of what there is too much of, for the message.
         what: &'static str,
-        /// How many there may be.
+        /// The configured limit, or the share of it that one caller or key may have.
         limit: usize,
     },
-    /// Something of this name is there already.
+    /// Something of this name is there already; no command is answered so at present.
     Exists(What),
     /// It is still used by others.
     InUse(What),
@@ -133,10 +133,10 @@ pub enum Refusal {
     Filter(FilterError),
     /// The sort expression cannot be read.
     Sort(FilterError),
-    /// The search would look at more Games than it may. Narrow it, or sort and filter by fields and
-    /// declared properties.
+    /// The search would look at more Games than it may. Narrow it, or sort and filter by fields and by
+    /// properties that the fleet declares.
     TooBroad {
-        /// How many it may look at.
+        /// The configured `search_work_max`.
         work_max: usize,
     },
     /// The cursor belongs to another search.

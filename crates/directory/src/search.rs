@@ -21,15 +21,15 @@ use crate::game::GameView;
 /// What is searched for.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SearchRequest {
-    /// Whose Games.
+    /// Fleet whose Games are searched, by name or through an alias.
     pub target: Target,
-    /// Where; none: anywhere.
+    /// Exact name of a location; none: Games of every location.
     pub location: Option<String>,
-    /// Which; empty: all that can be joined.
+    /// Filter expression of at most 1024 characters; empty: every listed Game, full ones included.
     pub filter: String,
     /// In which order; empty: none that means anything, but the same on every page.
     pub sort: String,
-    /// At most so many.
+    /// Page size, 1 to `page_max`; anything else is refused as invalid.
     pub limit: usize,
     /// Where the last page ended; empty: from the beginning.
     pub cursor: String,

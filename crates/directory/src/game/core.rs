@@ -43,14 +43,14 @@ pub(crate) struct Pending {
     pub by: Time,
 }
 
-/// One Game.
+/// A Game's kept state, and what a restart resets: its host's standing, a pending update, deadlines.
 #[derive(Debug)]
 pub(crate) struct GameCore {
     pub(super) id: GameId,
     pub(super) config: Arc<DirectoryConfig>,
     pub(super) gate: Gate<Effect>,
     pub(super) spec: Arc<GameSpec>,
-    /// What it was asked for with.
+    /// Fingerprint of the request; the same key with another fingerprint is refused.
     pub(super) print: Print,
     pub(super) host: HostId,
     pub(super) status: Status,
@@ -59,9 +59,9 @@ pub(crate) struct GameCore {
     pub(super) ended: Option<WallTime>,
     /// It has been active.
     pub(super) was_active: bool,
-    /// Somebody has been in.
+    /// A player has come in; reset when its host refuses the end, so that it does not end again at once.
     pub(super) was_joined: bool,
-    /// A match runs that nobody new may join.
+    /// A match runs that closes the Game to new players.
     pub(super) in_match: bool,
     /// The placement that has to hear of it.
     pub(super) origin: Option<Origin>,
@@ -75,7 +75,7 @@ pub(crate) struct GameCore {
     pub(super) standing_number: u64,
     /// Activation or destruction must be over by then.
     pub(super) deadline: Option<Time>,
-    /// Nobody was there at least since.
+    /// No seat has been taken at least since then.
     pub(super) empty_since: Time,
     pub(super) update: Option<Pending>,
     /// The Game's own row differs from the scope.
@@ -450,7 +450,7 @@ impl GameCore {
         Answer::Seats(self.seat_views(ids))
     }
 
-    /// What became of seats, for whoever looks on.
+    /// Emits an event for every change of a seat in this input.
     fn tell_seats(&mut self) {
         let game = self.id;
         for (seat, player, step) in self.seats.take_told() {

@@ -357,7 +357,7 @@ impl GameCore {
         self.purge(now);
     }
 
-    /// Forgets a Game that ended long ago, as soon as everybody has heard of its end.
+    /// Deletes a Game whose end is `retention` ago, whether or not its placement has heard of the end.
     fn purge(&mut self, now: Moment) {
         if let Some(ended) = self.ended
             && !self.gate.is_closed()
@@ -375,7 +375,7 @@ impl GameCore {
         (counts && !limit.is_zero()).then(|| self.empty_since.after(limit))
     }
 
-    /// Whether it should end because nobody is there.
+    /// Begins the end of a Game that its last player has left, or that had none for `empty_limit`.
     pub(super) fn look_around(&mut self, now: Moment) {
         if self.seats.taken() > 0 {
             self.empty_since = now.time;

@@ -16,12 +16,12 @@ use crate::limits;
 use crate::print::Print;
 use crate::refusal::Refusal;
 
-/// Somebody a seat is asked for.
+/// A player that a seat is asked for.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Guest {
-    /// Who, as the game names its players.
+    /// The game's name for the player, 1 to 1024 characters; once each in a party.
     pub player: String,
-    /// For the Game's host.
+    /// At most 2048 bytes for the Game's host, kept with the seat and never interpreted here.
     pub data: Bytes,
 }
 
@@ -52,9 +52,9 @@ impl Guest {
 /// Which stay of which session uses a seat.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Holder {
-    /// The session.
+    /// The session, as the hub names it when it claims the seat.
     pub session: SessionId,
-    /// Its stay in the Game's zone.
+    /// Number of its stay; the session raises it with every join, part and transfer.
     pub stay: u32,
 }
 
@@ -67,21 +67,21 @@ pub struct Entry {
     pub number: u32,
 }
 
-/// Where a seat is.
+/// State of a seat, from its reservation to its end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SeatState {
     /// Kept for its player.
     Reserved {
-        /// Until then.
+        /// When the reservation runs out and the seat ends as timed out; an extension moves it.
         until: WallTime,
     },
     /// A session is on its way in.
     Claimed {
-        /// Whose.
+        /// Stay that claimed it; confirming, abandoning or completing by any other is refused.
         holder: Holder,
         /// The reservation goes on until then, should the claim come to nothing.
         until: WallTime,
-        /// The claim must be confirmed before.
+        /// When an unconfirmed claim becomes a reservation again; after a restart the time starts anew.
         by: Time,
     },
     /// In use, whether its player is connected or not.
@@ -89,16 +89,16 @@ pub enum SeatState {
         /// By which stay; none where the Game's host keeps count itself.
         holder: Option<Holder>,
     },
-    /// Over.
+    /// No longer usable; kept for look-ups until more than `seats_kept_max` seats have ended.
     Ended {
-        /// How.
+        /// Cause of the end, set once: later requests to end the seat do not change it.
         how: SeatEnd,
-        /// Since when.
+        /// When it ended, by the wall clock; ended seats are forgotten by number, not by age.
         at: WallTime,
     },
 }
 
-/// A seat.
+/// A seat as its Game keeps it, with what views leave out: key, fingerprint, lock and payer.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Seat {
     pub id: SeatId,
@@ -139,21 +139,21 @@ impl Seat {
 /// A seat as others may see it.
 #[derive(Clone, PartialEq, Debug)]
 pub struct SeatView {
-    /// Which. It is also the ticket that its player shows.
+    /// Drawn by chance for the reservation; it is also the ticket that its player shows.
     pub id: SeatId,
     /// Seats of a Game are numbered in the order of their reservation, from 1.
     pub number: u64,
-    /// Whose.
+    /// Player that it was reserved for; a claim by any other is refused.
     pub player: String,
-    /// What was given along.
+    /// Bytes from the reservation for the Game's host; may be empty.
     pub data: Bytes,
-    /// Since when.
+    /// When it was reserved, by the wall clock; for a placement, when its Game became active.
     pub created: WallTime,
-    /// Where it is.
+    /// Present state, with its deadlines, its holder or the cause of its end.
     pub state: SeatState,
 }
 
-/// Where a seat is, in one word.
+/// State of a seat without its data, as filters and messages name it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SeatStatus {
     /// See [`SeatState::Reserved`].
@@ -183,7 +183,7 @@ impl SeatStatus {
 }
 
 impl SeatState {
-    /// In one word.
+    /// The state without its data.
     #[must_use]
     pub fn status(&self) -> SeatStatus {
         match self {
@@ -200,7 +200,7 @@ impl SeatState {
 pub struct SeatFilter {
     /// Those of this player.
     pub player: Option<String>,
-    /// Those that are so.
+    /// Those in this state.
     pub status: Option<SeatStatus>,
 }
 

@@ -17,7 +17,7 @@ use crate::planted::{Bug, is_armed};
 use crate::print::Print;
 use crate::refusal::{Refusal, What};
 
-/// A step of a seat that is told.
+/// A step of a seat that becomes an event.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum SeatStep {
     Reserved,
@@ -47,7 +47,7 @@ pub(crate) struct Seats {
     active: u32,
     /// The seats of each player that are not over.
     players: BTreeSet<(String, SeatId)>,
-    /// Seats that somebody holds open, or does not any more, in this input.
+    /// Payers whose number of open seats rises (true) or falls (false) by one in this input.
     paid: Vec<(Payer, bool)>,
     /// Which reservations have a key, in the order of their numbers.
     keys: BTreeSet<(String, u64, SeatId)>,
@@ -56,7 +56,7 @@ pub(crate) struct Seats {
     claims: BTreeSet<(Time, SeatId)>,
     /// Those that are over, oldest first.
     ended: BTreeSet<(u64, SeatId)>,
-    /// What became of seats in this input, for whoever looks on.
+    /// What became of seats in this input, for events.
     told: Vec<(SeatId, SeatStep)>,
     /// What differs from the scope; a seat that is here and not in `all` is to be deleted.
     dirty: BTreeSet<SeatId>,
@@ -380,7 +380,7 @@ impl Seats {
         named.collect()
     }
 
-    /// Seats that somebody holds open, or does not any more, in this input.
+    /// Payers whose number of open seats rises (true) or falls (false) by one in this input.
     pub(crate) fn take_paid(&mut self) -> Vec<(Payer, bool)> {
         std::mem::take(&mut self.paid)
     }

@@ -101,7 +101,7 @@ fn check_name(field: &'static str, value: &str) -> Result<(), Refusal> {
 /// What of a Game changes; what is none stays.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct GameChange {
-    /// Its name.
+    /// New name of at most 1024 characters; an empty one takes the name away.
     pub name: Option<String>,
     /// How many seats it has; not fewer than are taken.
     pub capacity: Option<u32>,

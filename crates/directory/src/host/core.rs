@@ -1,5 +1,5 @@
 //! The machine of one host. It knows which process may speak for the host and which Games the host
-//! runs. Whoever registers takes over; words of an earlier process are recognised by their lease.
+//! runs. The process that registers last takes over; words of an earlier one are recognised by their lease.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -51,13 +51,13 @@ pub(crate) enum HostInput {
 /// How far the host is with one of its Games.
 #[derive(Clone, Debug)]
 pub(crate) enum Stage {
-    /// It was told to prepare it; what it was told, once known.
+    /// Ordered to prepare it; the view is none after a restart, until the Game sends it again.
     Taken(Option<Arc<GameView>>),
-    /// It runs.
+    /// The Game has become active; a process that comes back without it has lost it.
     Running,
 }
 
-/// One host.
+/// State of one host: its registration and lease, its Games, and the presence of its process.
 #[derive(Debug)]
 pub(crate) struct HostCore {
     pub(super) id: HostId,
@@ -78,7 +78,7 @@ pub(crate) struct HostCore {
     pub(super) healthy_at: Time,
     pub(super) check_at: Time,
     pub(super) is_warned: bool,
-    /// How often its Games were told how it stands.
+    /// Number of the latest message about its standing; a Game ignores those with a lower one.
     standing_number: u64,
     pub(super) is_dirty: bool,
     /// What others see of it may have changed, beyond its rows.
@@ -88,7 +88,7 @@ pub(crate) struct HostCore {
 }
 
 impl HostCore {
-    /// A host nobody has heard of.
+    /// A new host, before its first registration.
     pub(crate) fn create(now: Time, config: Arc<DirectoryConfig>, id: HostId) -> Self {
         Self {
             id,
@@ -443,7 +443,7 @@ impl HostCore {
         }
     }
 
-    /// The end, once. Its Games are told, and it is forgotten when they all have ended.
+    /// The end, once. Its Games end as well, and it is deleted when they all have.
     pub(super) fn end(&mut self, end: HostEnd) {
         if self.is_over() {
             return;

@@ -80,7 +80,7 @@ pub(crate) struct Try {
     pub seats: Vec<SeatId>,
 }
 
-/// One placement.
+/// A placement, under way or ended: its request, its present try and its end.
 #[derive(Clone, Debug)]
 pub(crate) struct Placement {
     pub request: PlacementRequest,
@@ -106,7 +106,7 @@ impl Placement {
     }
 }
 
-/// One queue.
+/// State of one queue: its settings, its placements, and the timetables of those.
 #[derive(Debug)]
 pub(crate) struct QueueCore {
     pub(super) id: QueueId,

@@ -9,7 +9,7 @@ use super::{Latency, PlacementRequest, QueueSpec};
 /// Where a Game may be placed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Destination {
-    /// A fleet.
+    /// Name of the fleet itself, never of an alias; it must exist when the queue is put.
     pub fleet: String,
     /// One of its locations; none: any.
     pub location: Option<String>,
@@ -29,7 +29,7 @@ pub enum Priority {
 /// What latency is accepted, and for how long only that.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LatencyPolicy {
-    /// Nobody has a longer round trip than this.
+    /// The longest round trip of any player that is accepted, in milliseconds.
     pub max_ms: u32,
     /// After this the next policy counts; none: until the end.
     pub lasts: Option<Duration>,

@@ -1,5 +1,5 @@
 //! Watching placements: those of a queue that are under way, or a single one, as a stream of what becomes
-//! of them. Bounded like subscriptions to Games: whoever does not read is cut off with a cause.
+//! of them. Bounded like subscriptions to Games: a subscriber that does not read is cut off with a cause.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ pub enum PlacementNews {
 }
 
 impl PlacementNews {
-    /// The placement.
+    /// The placement as it was committed with this change.
     #[must_use]
     pub fn view(&self) -> &Arc<PlacementView> {
         match self {
@@ -29,7 +29,7 @@ impl PlacementNews {
         }
     }
 
-    /// What the committed state of a placement tells whoever knew of it before.
+    /// The change that a newly committed state is: added before the first try, then changed, ended at last.
     pub(crate) fn of(view: Arc<PlacementView>) -> Self {
         match (&view.end, view.attempts) {
             (Some(_), _) => Self::Ended(view),
@@ -38,12 +38,12 @@ impl PlacementNews {
         }
     }
 
-    /// What it tells whoever begins to look.
+    /// What a new watch begins with: ended if the placement has ended, otherwise added.
     pub(crate) fn first(view: Arc<PlacementView>) -> Self {
         if view.end.is_some() { Self::Ended(view) } else { Self::Added(view) }
     }
 
-    /// One word instead of two.
+    /// Joins a change that waits and a later one; a placement that was not shown yet stays added.
     fn followed_by(self, next: Self) -> Self {
         match (self, next) {
             (Self::Added(_), Self::Changed(view)) => Self::Added(view),
@@ -52,7 +52,7 @@ impl PlacementNews {
     }
 }
 
-/// One who watches.
+/// A subscription to one placement or to all placements of a queue.
 #[derive(Debug)]
 pub(crate) struct Watch {
     pub queue: QueueId,

@@ -19,7 +19,7 @@ use crate::game::GameView;
 /// Why an expression cannot be read.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FilterError {
-    /// At which byte.
+    /// Byte offset into the expression at which reading stopped.
     pub at: usize,
     /// What was expected there.
     pub expected: String,
@@ -36,11 +36,11 @@ impl std::error::Error for FilterError {}
 /// What can be asked about a Game.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Operand {
-    /// Its id.
+    /// `id`: the Game's id as it is printed; a text, so only `=` and `<>` can be parsed.
     Id,
-    /// Its name.
+    /// `name`: may be empty; a text, so only `=` and `<>` can be parsed.
     Name,
-    /// One of its properties.
+    /// `properties.<key>`, with the key; a Game without it is `<>` every value and `=` none.
     Property(String),
     /// How many seats it has.
     Capacity,
@@ -97,23 +97,23 @@ pub enum Value {
     Text(String),
 }
 
-/// A filter.
+/// A filter expression as a tree; a parsed one has at most 32 brackets within each other.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Filter {
-    /// One of them.
+    /// Matches if any part does; the parser makes it of two parts or more.
     Or(Vec<Filter>),
-    /// All of them.
+    /// Matches if every part does; the parser makes it of two parts or more.
     And(Vec<Filter>),
-    /// Not this.
+    /// Matches what the inner filter does not, so also Games without the compared property.
     Not(Box<Filter>),
-    /// A comparison.
+    /// One comparison; the parser makes only those whose value is of the operand's kind.
     Test(Operand, Compare, Value),
 }
 
-/// In which order.
+/// A sort expression: the order of the Games over all pages of a search.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Sort {
-    /// By what. Games without the property come last.
+    /// What to sort by; Games without the property come last in both directions.
     pub by: Operand,
     /// The largest first.
     pub is_descending: bool,
@@ -154,8 +154,8 @@ impl Operand {
         }
     }
 
-    /// Whether it changes with the seats or the match of a Game. All else changes with what the Game is asked to be,
-    /// or never.
+    /// Whether it changes with the seats or the match of a Game. All others change only with the Game's
+    /// settings, or never change.
     pub(crate) fn is_about_seats(&self) -> bool {
         matches!(self, Self::Players | Self::HasRoom | Self::Accepts)
     }

@@ -28,10 +28,10 @@ const WAYS_MAX: usize = 8;
 /// The key of Games in the order of their ids.
 static MISSING: Key = Key::Missing;
 
-/// One search.
+/// A search under way: what was asked for, how far it is, and the best matches so far.
 #[derive(Debug)]
 pub(crate) struct Search {
-    /// Whose Games.
+    /// Fleet whose Games are searched, looked up by name or alias when the search began.
     pub fleet: String,
     location: Option<String>,
     filter: Option<Filter>,
@@ -176,8 +176,8 @@ impl Search {
         })
     }
 
-    /// Looks at so many more; given back is the page, once it is found. Without a shelf the fleet has
-    /// no Games.
+    /// Looks at up to `budget` entries more, and returns the page once it is complete. Without a shelf
+    /// the fleet has no Games, and the page is empty.
     pub(crate) fn step(
         &mut self,
         shelf: Option<&Shelf>,

@@ -29,7 +29,7 @@ pub enum News {
 }
 
 impl News {
-    /// Which Game.
+    /// Id of the Game that matches, has changed or does not match any more.
     #[must_use]
     pub fn game(&self) -> GameId {
         match self {
@@ -77,11 +77,11 @@ impl CutCause {
 pub(crate) enum Scan {
     /// Everything up to this Game; none: nothing yet. Of what lies above it is told when its turn comes.
     To(Option<GameId>),
-    /// Everything.
+    /// Every Game there was has been looked at; all later changes are passed on.
     Done,
 }
 
-/// One subscription.
+/// A subscription to the Games of one fleet, with the changes that wait for its credit.
 #[derive(Debug)]
 pub(crate) struct Subscription {
     pub fleet: String,
