@@ -381,10 +381,6 @@ impl Directory {
         lease: OwnerEpoch,
         word: HostWord,
     ) {
-        let Some(known) = self.hosts.get(&host) else {
-            let order = HostOrder::Refused(Refusal::NotFound(What::Host));
-            return self.push(DirectoryOutput::ToHost { host, lease, order });
-        };
         let (ticket, game, ask) = match word {
             HostWord::Accept { ticket, game, seat, player } => {
                 (ticket, game, Ask::Accept { host, seat, player, entry: None })
@@ -393,7 +389,13 @@ impl Directory {
                 (ticket, game, Ask::Accept { host, seat, player, entry: Some(entry) })
             }
             HostWord::Remove { ticket, game, seat } => (ticket, game, Ask::Remove { host, seat }),
+            _ if !self.hosts.contains_key(&host) => return self.refuse_host(host, lease),
             word => return self.tell_host(now, host, HostInput::Word { lease, word }),
+        };
+        let Some(known) = self.hosts.get(&host) else {
+            // Its question has an answer all the same: its asker waits for one.
+            self.answer(ticket, Err(Refusal::NotFound(What::Host)));
+            return self.refuse_host(host, lease);
         };
         if known.is_lease(lease) {
             self.ask_game(now, ticket, game, ask);
@@ -401,6 +403,12 @@ impl Directory {
             hit(Mark::StaleLease);
             self.answer(ticket, Err(Refusal::StaleLease));
         }
+    }
+
+    /// Tells a process that there is no host of this id.
+    fn refuse_host(&mut self, host: HostId, lease: OwnerEpoch) {
+        let order = HostOrder::Refused(Refusal::NotFound(What::Host));
+        self.push(DirectoryOutput::ToHost { host, lease, order });
     }
 }
 

@@ -1,6 +1,6 @@
 //! Seats: never more than there are, for all or for none, and each for one player once.
 
-use rejoin_core::id::{GameId, SeatId};
+use rejoin_core::id::{GameId, HostId, SeatId};
 use rejoin_directory::game::{Entry, GameChange, SeatEnd, SeatState};
 use rejoin_directory::host::HostWord;
 use rejoin_directory::{Command, DirectoryConfig, Refusal, What};
@@ -192,6 +192,27 @@ fn the_host_lets_players_in_and_only_into_its_own_games() {
     // Without a lease nobody is let in.
     desk.leave(a);
     assert_eq!(accept(&mut desk, a, None), Err(Refusal::StaleLease));
+}
+
+/// Without an answer the driver would wait for it for ever, and has room for so many questions only.
+#[test]
+fn a_question_of_a_host_that_is_not_known_is_answered() {
+    let mut desk = Desk::new();
+    let process = desk.host("a");
+    let game = desk.game(process, "k");
+    let seat = desk.reserve(game, &["ann"]).unwrap()[0].id;
+    let unknown = Process { host: HostId([9; 16]), ..process };
+    let entry = Entry { process: 7, number: 1 };
+    for (ticket, word) in [
+        (1, HostWord::Accept { ticket: 1, game, seat, player: None }),
+        (2, HostWord::Admit { ticket: 2, game, seat, player: None, entry }),
+        (3, HostWord::Remove { ticket: 3, game, seat }),
+    ] {
+        desk.answers.remove(&ticket);
+        desk.say(unknown, word);
+        let answer = desk.answers.get(&ticket).map(|answer| answer.clone().map(drop));
+        assert_eq!(answer, Some(Err(Refusal::NotFound(What::Host))), "question {ticket}");
+    }
 }
 
 /// What a host's process is told about one entry.
