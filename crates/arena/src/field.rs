@@ -35,7 +35,7 @@ impl Place {
         Self { x: on(x, WIDTH), y: on(y, HEIGHT) }
     }
 
-    /// Anywhere.
+    /// A place drawn at random, not closer to an edge than `MARGIN`.
     pub(crate) fn anywhere(chance: &mut Chance) -> Self {
         let mut pick = |end: i32| MARGIN + chance.below((end - 2 * MARGIN) as u64) as i32;
         Self::at(pick(WIDTH), pick(HEIGHT))

@@ -37,51 +37,51 @@ pub enum News {
     Where(Vec<[i32; 4]>),
     /// Everything, for a bot that asked to look.
     Scene(Box<Scene>),
-    /// Somebody came.
+    /// A hero has joined; its own player gets the [`Scene`] instead.
     Came(Figure),
-    /// Somebody went for good.
+    /// A hero is gone for good, for whatever reason its member parted.
     Left(Id),
-    /// Somebody's connection is gone; so many milliseconds it is waited for.
+    /// A player's connection is gone; its hero stays as a ghost.
     Away {
-        /// Who.
+        /// The hero whose player is away.
         id: u32,
-        /// For how long, at most.
+        /// Milliseconds for which the player can return, at most.
         ms: u64,
     },
-    /// Somebody is back.
+    /// The player of a ghost is connected again.
     Back(Id),
-    /// Somebody is called otherwise.
+    /// A hero has another name.
     Named {
-        /// Who.
+        /// The hero that is called so from now on.
         id: u32,
-        /// What.
+        /// 1 to 16 characters, none of them invisible. Any text: escape it.
         name: String,
     },
     /// A coin appeared: `[coin, x, y, worth]`.
     Coin([i32; 4]),
-    /// Somebody took a coin.
+    /// A hero took a coin, which is gone then.
     Took {
-        /// Who.
+        /// The hero that took it.
         id: u32,
-        /// Which.
+        /// The number of the coin, as [`News::Coin`] named it.
         coin: u32,
-        /// The score it makes.
+        /// The hero's whole score after it.
         score: u32,
     },
-    /// Somebody zapped around.
+    /// A hero zapped; also sent if it hurt none.
     Zap {
-        /// Who.
+        /// The hero that zapped.
         id: u32,
-        /// Whom it hurt.
+        /// The heroes it hurt; ghosts and heroes that have just come are never among them.
         hit: Vec<u32>,
     },
-    /// Somebody had no health left, and starts again elsewhere.
+    /// A hero had no health left, and starts again elsewhere.
     Fell {
-        /// Who.
+        /// The hero that starts again.
         id: u32,
-        /// Whose zap it was.
+        /// The hero whose zap it was; never the same one.
         by: u32,
-        /// The score that makes for the other.
+        /// The whole score of that other hero after it.
         score: u32,
     },
 }
@@ -89,22 +89,22 @@ pub enum News {
 /// One of the heroes.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Id {
-    /// Its number.
+    /// The number that the arena gave it, from 1; it is never given again in this arena.
     pub id: u32,
 }
 
 /// A hero as others see it.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Figure {
-    /// Its number.
+    /// The number that the arena gave it, as in [`Id`].
     pub id: u32,
     /// What it is called. Any text: escape it.
     pub name: String,
-    /// Where.
+    /// Units from the left edge to its centre; at least a hero's radius.
     pub x: i32,
-    /// Where.
+    /// Units from the upper edge to its centre; at least a hero's radius.
     pub y: i32,
-    /// 100 at most.
+    /// From 1 to 100; it grows back by itself.
     pub health: i32,
     /// Coins, and more for zaps.
     pub score: u32,
@@ -119,15 +119,15 @@ pub struct Figure {
 /// The whole arena: sent with a join, and to whoever could not go on where it was.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Scene {
-    /// The hero of the one who is told.
+    /// The number of the hero of the player who gets this; 0 if it has none.
     pub you: u32,
-    /// Units across.
+    /// Width of the ground in units.
     pub width: i32,
-    /// Units down.
+    /// Height of the ground in units.
     pub height: i32,
     /// How far a zap reaches, in units.
     pub reach: i32,
-    /// Everybody.
+    /// All heroes, also bots, ghosts and the one of the player who gets this.
     pub heroes: Vec<Figure>,
     /// `[coin, x, y, worth]` each.
     pub coins: Vec<[i32; 4]>,

@@ -56,7 +56,7 @@ pub(crate) struct Window {
     pub bytes: usize,
 }
 
-/// The buffer.
+/// One client's sends: those on the wire in the order of their numbers, and behind them those that wait.
 pub(crate) struct SendBuffer {
     encoding: Encoding,
     frames_max: usize,
@@ -238,7 +238,7 @@ impl SendBuffer {
         self.sent.len() + self.waiting.len()
     }
 
-    /// Their bytes.
+    /// The bytes of those sends, as they are counted against `bytes_max`.
     pub(crate) fn bytes(&self) -> usize {
         self.bytes
     }

@@ -73,7 +73,7 @@ pub enum Status {
     Waiting,
     /// Dialling, or shaking hands.
     Connecting,
-    /// Let in.
+    /// The server has sent its welcome, and the connection is still open.
     Connected,
 }
 
@@ -175,8 +175,8 @@ impl Client {
         self.attempt(now);
     }
 
-    /// The player asks to try again, now: after a takeover, after a fatal ending, or instead of
-    /// waiting.
+    /// Tries again now, because the player asks for it: after a takeover, after a fatal ending, or instead of
+    /// waiting. Does nothing while a connection is open or being opened.
     pub fn retry(&mut self, now: Time) {
         if let Link::Idle | Link::Stopped | Link::Waiting { .. } = self.link {
             self.attempt(now);

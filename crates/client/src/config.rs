@@ -27,11 +27,12 @@ pub struct Config {
     pub backoff_max: Duration,
     /// How long a connection must have lived for the waits to start small again.
     pub settled_after: Duration,
-    /// Messages that wait or are not acknowledged.
+    /// Messages that wait or are not acknowledged; a further send, unless it leaves, ends in
+    /// `SendError::Full` and is not kept.
     pub send_buffer_frames_max: usize,
-    /// Their bytes.
+    /// The bytes of those messages, with the same answer to a send that goes beyond it.
     pub send_buffer_bytes_max: usize,
-    /// Requests that have not ended.
+    /// Requests that have not ended; a further one ends in `SendError::TooManyRequests`.
     pub requests_max: usize,
     /// An acknowledgement is due after so many frames,
     pub ack_every: u32,

@@ -58,7 +58,7 @@ pub enum Rung {
     Replayed,
     /// The same session; [`Event::Resync`] brings the whole state.
     Resynced,
-    /// Another session.
+    /// Another session than before, or the first one; streams of an earlier one do not go on.
     New,
 }
 
@@ -123,71 +123,72 @@ pub enum Event {
     Left,
     /// The session is in a zone.
     Joined {
-        /// The join, unless it was a transfer.
+        /// The join; none after a transfer, or if it is not among the last 1,024 sends.
         to: Option<SendId>,
-        /// Which zone.
+        /// The zone, by kind and name; for a Game these are its fleet and its id.
         zone: ZoneRef,
-        /// What the game sends along.
+        /// What the zone answers to the join; at most 64 KiB unless the limits of the client say otherwise.
         payload: Bytes,
         /// All latest values of the zone.
         latest: Vec<Latest>,
     },
     /// The session is in no zone any more.
     Parted {
-        /// The part, if the client asked.
+        /// The part; none if this client did not ask, or if it is not among its last 1,024 sends.
         to: Option<SendId>,
-        /// Why.
+        /// Why the zone let the session go; `Unspecified` for a cause that this version does not know.
         cause: PartCause,
-        /// The reason for people.
+        /// The reason for people, at most 512 bytes; empty where the cause says all.
         text: String,
     },
     /// A send was consumed and not applied.
     Refused {
-        /// Which; none after a transfer, and for a send that is long forgotten.
+        /// The send; none after a transfer, or if it is not among the last 1,024 sends.
         to: Option<SendId>,
-        /// Why.
+        /// Why it was not applied; `Unspecified` for a code that this version does not know.
         code: RefusalCode,
-        /// The reason for people.
+        /// The reason for people, at most 512 bytes; empty where the code says all.
         text: String,
     },
     /// An ordered message.
     Message {
-        /// What.
+        /// The message as the game code of the server wrote it; its format is the game's own.
         payload: Bytes,
     },
     /// The newest value of a key; none: it has no value any more.
     Latest {
-        /// Which key.
+        /// The key, never empty; at most 64 bytes unless the limits of the client say otherwise.
         key: String,
-        /// What.
+        /// The value, or none once the zone has cleared the key.
         payload: Option<Bytes>,
     },
     /// An unreliable message.
     Unreliable {
-        /// What.
+        /// The message as the game code of the server wrote it. One that was sent before a join, a part or a
+        /// resync is dropped.
         payload: Bytes,
     },
     /// A request was answered.
     Reply {
-        /// Which.
+        /// The request, as the call that made it returned it; no other event ends it.
         request: SendId,
-        /// The answer.
+        /// The reply as the game code of the server wrote it; it may be empty.
         payload: Bytes,
     },
     /// A request ended without an answer.
     RequestEnded {
-        /// Which.
+        /// The request, as the call that made it returned it; no reply follows.
         request: SendId,
-        /// How.
+        /// Whether the server may have applied it, never saw it, or refused it.
         how: RequestEnd,
     },
     /// The server asks; [`Client::answer`](crate::Client::answer) is due within the deadline.
     Call {
-        /// Which call.
+        /// The server's number for it, to be handed to [`Client::answer`](crate::Client::answer).
         call: u64,
-        /// The question.
+        /// The question as the game code of the server wrote it; its format is the game's own.
         payload: Bytes,
-        /// Within how many milliseconds.
+        /// Milliseconds until the server stops waiting, counted from when it asked.
         deadline_ms: u32,
     },
     /// The whole state: what the game knew before is worthless.
@@ -198,7 +199,7 @@ pub enum Event {
         latest: Vec<Latest>,
         /// The zone the session is in.
         zone: Option<ZoneRef>,
-        /// Why.
+        /// Why the stream could not go on; `Unspecified` for a reason that this version does not know.
         reason: RungReason,
         /// How many acknowledged messages of this client the server has lost again.
         lost_upstream: u64,
@@ -210,25 +211,25 @@ pub enum Event {
     },
     /// The server tells, and asks nothing.
     Notice {
-        /// What.
+        /// What the server does: it reads this client more slowly, waits for its disk, or goes on after that.
         code: NoticeCode,
-        /// In words.
+        /// A sentence for people, at most 512 bytes; empty where the code says all.
         text: String,
-        /// For how long, if it knows.
+        /// For how many milliseconds; 0 when the server does not know.
         wait_ms: u32,
     },
     /// The server broke the protocol; the connection was closed for it.
     Violation(Violation),
-    /// Nobody could be reached; [`Event::Reconnecting`] says when it is tried again. Told by a
-    /// driver.
+    /// No connection could be opened; [`Event::Reconnecting`] says when the driver tries again. Only drivers
+    /// emit this event.
     DialFailed {
-        /// Where, and what went wrong, in words.
+        /// The address that was dialled and what went wrong, for people.
         text: String,
     },
     /// What leads back after the end of the program could not be stored, read or forgotten. The
     /// game goes on; the next start may not find its way. Told by a driver.
     StorageFailed {
-        /// What: `key`, `secret` or `session`.
+        /// The name of the storage slot: `key`, `secret`, `session` or `server-key`.
         slot: &'static str,
         /// What went wrong, in words.
         text: String,

@@ -63,7 +63,7 @@ impl fmt::Debug for Identity {
 /// What leads back to a session after the process has ended.
 #[derive(Clone)]
 pub struct ResumeState {
-    /// Which session.
+    /// The id of the session, as its last welcome named it; a cold resume asks for this one.
     pub session: u64,
     /// The newest token.
     pub token: Secret,

@@ -51,7 +51,7 @@ impl Pulse {
         }
     }
 
-    /// Something came.
+    /// A frame came: silence counts from now on, a doubt is over, and the next ping is a heartbeat away.
     pub(crate) fn heard(&mut self, now: Time) {
         self.heard_at = now;
         self.doubted_until = None;

@@ -31,7 +31,7 @@ impl Host {
     /// As [`ready`](AsyncHost::ready).
     ///
     /// # Errors
-    /// As there.
+    /// The hooks are not set, it was called before, or the host is over.
     pub fn ready(&self, port: u16, log_paths: &[&str]) -> Result<(), HostError> {
         self.runtime.block_on(self.host.ready(port, log_paths))
     }
@@ -39,7 +39,7 @@ impl Host {
     /// As [`admit`](AsyncHost::admit).
     ///
     /// # Errors
-    /// As there.
+    /// The reason for which the player must be kept out.
     pub fn admit(
         &self,
         game: GameId,
@@ -52,7 +52,7 @@ impl Host {
     /// As [`seats`](AsyncHost::seats).
     ///
     /// # Errors
-    /// As there.
+    /// The directory cannot be asked, or does not know the Game.
     pub fn seats(&self, game: GameId) -> Result<Vec<Seat>, AdmitError> {
         self.runtime.block_on(self.host.seats(game))
     }

@@ -9,15 +9,15 @@ use rejoin_client::driver::OpenError;
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum HostEnd {
-    /// It said so.
+    /// The process ended it, by [`Host::end`](crate::Host::end).
     Ended,
-    /// Its only Game is over.
+    /// Its only Game is over, and it was built [`for_one_game`](crate::Builder::for_one_game).
     Spent,
-    /// It was away for too long.
+    /// It was not connected and ready for longer than the directory waits; its Games have ended with it.
     Lost,
-    /// It did not say that it is well for too long.
+    /// No health check succeeded for longer than the directory waits; its Games have ended with it.
     Unhealthy,
-    /// It was emptied.
+    /// It was drained, so it got no new Games, and its last one is over.
     Drained,
     /// Another process of the same fleet and name speaks for it now.
     TakenOver,
@@ -25,10 +25,10 @@ pub enum HostEnd {
     Refused {
         /// The code of the problem, such as `no_key` or `fleet_not_found`.
         code: String,
-        /// In words.
+        /// The server's sentence for people; empty where the server named only a code.
         detail: String,
     },
-    /// All of its handles are gone.
+    /// All of its handles were dropped; the directory only sees that it is away.
     Dropped,
 }
 

@@ -11,7 +11,7 @@ use serde::Deserialize;
 /// A Game that is to run here, or does.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Game {
-    /// Which.
+    /// The id that the directory gave it; hooks and calls of the host name the Game by it.
     pub id: GameId,
     /// The fleet it was made in.
     pub fleet: String,
@@ -75,11 +75,11 @@ impl GameBody {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum SeatStatus {
-    /// Kept for its player.
+    /// Kept for its player, who has not been let in yet.
     Reserved,
     /// In use, whether its player is connected or not.
     Active,
-    /// Over.
+    /// Over: its player left, it was given back, or it ran out. A ticket for it is refused.
     Ended,
 }
 

@@ -19,8 +19,8 @@ pub trait Hooks: Send + Sync + 'static {
         true
     }
 
-    /// The Game is active: players can find it. Also told when a process that was started anew has taken
-    /// it back.
+    /// The Game is active: players can find it. Also called when a process that was started anew has taken
+    /// the Game back.
     fn on_create_end(&self, game: GameId) {}
 
     /// A Game is to change; this is how it would be. False refuses that.

@@ -213,7 +213,8 @@ impl Host {
     /// process that was started anew lets in again whom the one before it had.
     ///
     /// # Errors
-    /// Why not.
+    /// The reason for which the player must be kept out: the ticket, its seat, the Game, the end of the host,
+    /// or no answer in time.
     pub async fn admit(
         &self,
         game: GameId,

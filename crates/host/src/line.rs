@@ -34,7 +34,7 @@ pub(crate) struct Line {
     heard_at: Instant,
 }
 
-/// Why there is none.
+/// Why no line could be opened, and so whether the driver tries again.
 pub(crate) enum NoLine {
     /// Another attempt may find one.
     Later,

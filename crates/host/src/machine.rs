@@ -110,7 +110,8 @@ enum Stage {
     Present,
 }
 
-/// The machine.
+/// All that a host knows: its Games, who sits in them, what was asked, and how far the line is. After the end
+/// it answers questions with that end and ignores all other inputs.
 pub(crate) struct Machine {
     stage: Stage,
     /// How many lines there were.

@@ -111,13 +111,13 @@ pub(crate) enum Heard {
     Answer(AnswerBody),
 }
 
-/// Which Game.
+/// A message about one Game, by its id in 32 hexadecimal digits; it carries nothing else.
 #[derive(Deserialize, Debug)]
 pub(crate) struct About {
     pub game: String,
 }
 
-/// A problem.
+/// A problem as the server names it: the host acts on `code`; `detail` is for people.
 #[derive(Clone, Deserialize, Debug)]
 pub(crate) struct Told {
     pub code: String,

@@ -32,7 +32,7 @@ pub(crate) struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Serve players.
+    /// Run the server until it is stopped; the same as no command at all.
     Serve(ServeArguments),
     /// Show what is in a data folder, whether a server runs on it or not.
     Inspect(data::InspectArguments),

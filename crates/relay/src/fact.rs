@@ -57,7 +57,7 @@ pub enum Reason {
     NotHost,
     /// There is no host now.
     NoHost,
-    /// Nobody of this number is here.
+    /// No member has this number, or it is one that cannot be the host.
     NoSuchMember,
     /// The key has another version: the one that is told.
     Version,
@@ -91,19 +91,19 @@ pub enum Fact {
         #[serde(with = "number")]
         from: u64,
     },
-    /// Somebody is here.
+    /// A member has joined; all members but the joiner itself get this.
     Joined(Member),
-    /// Somebody's connection is gone; it is waited for.
+    /// A member's connection is gone; its place is kept for as long as the relay's `hold` says.
     Dropped {
         #[serde(with = "number")]
         member: u64,
     },
-    /// Somebody is back.
+    /// A dropped member is connected again.
     Back {
         #[serde(with = "number")]
         member: u64,
     },
-    /// Somebody is not a member any more.
+    /// A member is gone for good, or was sent away; its own keys are deleted.
     Parted {
         #[serde(with = "number")]
         member: u64,
@@ -159,9 +159,9 @@ pub enum Fact {
 /// A fact and its body.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Heard {
-    /// What.
+    /// What happened: the header of the message. [`Fact::Bare`] is written without one.
     pub fact: Fact,
-    /// With what.
+    /// What was said, a value, or the answer to an echo; empty with all other facts.
     pub body: Bytes,
 }
 

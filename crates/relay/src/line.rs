@@ -27,8 +27,8 @@ pub(crate) fn read<H: DeserializeOwned>(payload: &Bytes) -> Result<(H, Bytes), B
     Ok((header, end.map_or_else(Bytes::new, |end| payload.slice(end + 1..))))
 }
 
-/// Numbers of 64 bits as strings, because many a JSON reader has only floating point; read from
-/// either.
+/// Numbers of 64 bits as strings, because many JSON readers have only floating point; both strings and
+/// numbers are read.
 pub(crate) mod number {
     use serde::de::{Error, Unexpected, Visitor};
     use serde::{Deserializer, Serializer};

@@ -13,13 +13,13 @@ use crate::line::{self, number};
 /// Whom a message is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum To {
-    /// Everybody, the sender included.
+    /// All members, the sender included; delivery `latest` is allowed for this only.
     All,
-    /// Everybody else.
+    /// All members but the sender.
     Others,
-    /// The host, whoever that is when the message arrives.
+    /// The member who is the host when the message arrives; without a host it is refused `no_host`.
     Host,
-    /// One member.
+    /// One member, by its number; refused `no_such_member` if it is not in the zone.
     Member(SessionId),
 }
 
@@ -40,7 +40,7 @@ pub enum Delivery {
 #[derive(Serialize, Deserialize, Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[serde(rename_all = "snake_case")]
 pub enum Of {
-    /// Shared: everybody may set it.
+    /// Shared: every member may set it.
     #[default]
     All,
     /// The member's own: others only see it. It goes when its member parts.
@@ -99,7 +99,7 @@ pub enum Order {
         #[serde(default, rename = "if", with = "number::maybe")]
         only_if: Option<u64>,
     },
-    /// Own an object that nobody owns.
+    /// Own an object that has no owner. Its owner may ask again, to change what becomes of it.
     Own {
         #[serde(with = "number")]
         object: u64,
@@ -133,13 +133,13 @@ pub enum Order {
 #[derive(Serialize, Deserialize, Clone, Copy, PartialEq, Eq, Debug)]
 #[serde(deny_unknown_fields)]
 pub struct Lead {
-    /// What.
+    /// What the host wants; `do` in JSON.
     #[serde(rename = "do")]
     pub verb: Verb,
-    /// To whom, where it is done to somebody.
+    /// The member it is done to; without it `kick` and `hand_over` are refused `member_missing`.
     #[serde(default, with = "number::maybe", skip_serializing_if = "Option::is_none")]
     pub member: Option<u64>,
-    /// The term in which it was meant.
+    /// The term the sender believes to lead; refused `not_host` if another has begun. None: any term.
     #[serde(default, with = "number::maybe", skip_serializing_if = "Option::is_none")]
     pub term: Option<u64>,
 }
@@ -150,7 +150,7 @@ pub struct Lead {
 pub enum Verb {
     /// Start the match: from here a drop keeps the player's match data.
     StartMatch,
-    /// End it.
+    /// End the match; if none runs, nothing changes and the order is done.
     EndMatch,
     /// Let nobody else in.
     Lock,
@@ -167,9 +167,9 @@ pub enum Verb {
 /// An order and its body.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Said {
-    /// What is wanted.
+    /// What the member wants: the header of the message. [`Order::Bare`] is written without one.
     pub order: Order,
-    /// With what.
+    /// What to send, to set or to echo; orders that need none ignore it.
     pub body: Bytes,
 }
 

@@ -44,7 +44,7 @@ const EMPTY_TIMER: &[u8] = b"empty";
 /// How long an empty room stays.
 const EMPTY_GRACE: Duration = Duration::from_secs(10);
 
-/// The relay.
+/// A zone of the kind `relay`: its keys, its host and its lock, all of which it keeps in cells.
 #[derive(Debug, Default)]
 pub struct Relay {
     config: RelayConfig,

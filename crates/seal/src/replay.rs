@@ -6,7 +6,7 @@ const WORD_BITS: u64 = 64;
 /// Counters behind the highest that are told apart.
 pub(crate) const WINDOW: u64 = (WORDS as u64 - 1) * WORD_BITS;
 
-/// The window.
+/// The counters that were seen: one bit for each of the newest [`WINDOW`], and all before them.
 #[derive(Debug, Default)]
 pub(crate) struct Replay {
     /// One more than the highest counter seen.
@@ -23,7 +23,8 @@ impl Replay {
         self.end - counter <= WINDOW && self.words[word(counter)] & bit(counter) == 0
     }
 
-    /// It came.
+    /// Takes a counter as seen and moves the window up to it. Only for a datagram that was opened: a forged
+    /// counter could move the window past all that are still to come.
     pub(crate) fn mark(&mut self, counter: u64) {
         if counter >= self.end {
             let (old, new) = (self.end / WORD_BITS, counter / WORD_BITS);

@@ -139,8 +139,8 @@ impl ServerBuilder {
         self
     }
 
-    /// Asks the game about every player who logs in. Without an answer in five seconds the player is not
-    /// let in.
+    /// Asks the game about every player who logs in. Without an answer within five seconds the login of the
+    /// player is refused.
     #[must_use]
     pub fn admission(mut self, admission: impl Admission) -> Self {
         self.admission = Some(Arc::new(admission));

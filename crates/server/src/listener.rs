@@ -48,7 +48,7 @@ pub struct WebConfig {
     pub sockets_max: usize,
     /// Proxies whose headers are believed about the client's address. Empty: no header is.
     pub trusted_proxies: Vec<AddressBlock>,
-    /// Where they say it.
+    /// The header in which these proxies name the client; all others are ignored.
     pub forwarded_header: ForwardedHeader,
     /// The certificate to speak TLS with; none: connections are not encrypted.
     pub tls: Option<Tls>,
@@ -82,7 +82,7 @@ const HEAD_BYTES_MAX: usize = 8 << 10;
 const FULL_WAIT: Duration = Duration::from_secs(5);
 /// Refusals that are given the time to be heard; more are just closed.
 const REFUSALS_MAX: usize = 64;
-/// How long that is.
+/// How long such a refusal waits for the peer to read it, before the socket is closed.
 const REFUSAL_LINGER: Duration = Duration::from_millis(500);
 /// How long a request of an address that asked for too much waits for its refusal.
 const REFUSED_DELAY: Duration = Duration::from_millis(500);

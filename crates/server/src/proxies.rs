@@ -87,7 +87,8 @@ pub enum ForwardedHeader {
     Forwarded,
 }
 
-/// Who a request is from.
+/// The address a request comes from: the nearest hop that is not a trusted proxy, else the furthest that the
+/// header names in a form that can be read.
 pub(crate) fn client_of(
     peer: IpAddr,
     headers: &HeaderMap,

@@ -97,7 +97,7 @@ pub fn a_first_batch_creates_its_scope_and_a_gap_does_not(store: &mut dyn Store)
     assert_eq!(rows(store, SCOPE).len(), 1);
 }
 
-/// The fence.
+/// No batch of an earlier owner is applied: neither a new one, nor a repeated one, nor a deletion.
 pub fn an_owner_that_was_overtaken_can_write_nothing(store: &mut dyn Store) {
     let owner = store.open_one(SCOPE).expect("it opens").owner;
     let first = store.apply(&batch(SCOPE, owner.0, 1, vec![put("a", "1")]));

@@ -48,7 +48,7 @@ const PATIENCE: u32 = 20;
 /// Memory for what is in one half of the journal and not in the tree.
 const LAYER_WEIGHT_MAX: usize = 32 << 20;
 
-/// The store.
+/// A store in a folder: commits go to a journal of two halves, and an applier brings each half into a tree.
 pub struct Embedded {
     /// None while the engine must be opened again.
     engine: Option<Arc<Engine>>,

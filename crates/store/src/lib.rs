@@ -29,21 +29,21 @@ pub use outcome::{Damaged, Outcome, StoreError};
 pub enum ScopeKind {
     /// The hub's own.
     Hub,
-    /// Sessions.
+    /// One scope for each session: its epoch, tokens, hold, place and outbox.
     Session,
-    /// Zones.
+    /// One scope for each zone: its state, members, latest values and outboxes.
     Zone,
-    /// Players.
+    /// One scope for each player of whom something is kept: the hash of a guest secret, a ban.
     Player,
     /// The directory's fleets and aliases.
     Catalogue,
-    /// Games.
+    /// One scope for each Game, with its seats.
     Game,
-    /// Hosts.
+    /// One scope for each host: its lease and the Games it runs.
     Host,
-    /// Queues.
+    /// One scope for each queue, with its placements.
     Queue,
-    /// Accounts.
+    /// One scope for each account: its name, the hash of its password, its player and its keys.
     Account,
 }
 
@@ -78,8 +78,7 @@ impl ScopeKind {
     }
 }
 
-/// The contract of every store. A store belongs to one process: which one, it is told when it is
-/// made.
+/// The contract of every store. A store belongs to one process at a time, the one that opened it.
 pub trait Store {
     /// Opens scopes for a new owner, making those that there are not. Earlier owners are fenced, also those
     /// of a scope of the same name that was deleted or set aside: its next life begins above their epochs.

@@ -13,7 +13,7 @@ pub enum Outcome {
     Committed,
     /// Another owner has opened the scope since. The writer is done for.
     Fenced {
-        /// Who owns it.
+        /// The epoch of the owner that opened the scope last.
         owner: OwnerEpoch,
     },
     /// There is no room. Submit it again when there is.
@@ -25,12 +25,12 @@ pub enum Outcome {
     Poisoned,
     /// The scope stands at another revision than the batch builds on: its writer has a bug.
     OutOfOrder {
-        /// Where it stands.
+        /// The newest revision of the scope; the next batch must bring the one after it.
         revision: Revision,
     },
     /// A value is larger than a row may be: its writer has a bug.
     TooLarge {
-        /// How large.
+        /// The length of the largest value in the batch; up to `ROW_BYTES_MAX` is allowed.
         bytes: usize,
     },
 }
@@ -62,7 +62,7 @@ impl fmt::Display for Outcome {
 /// on, every time.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Damaged {
-    /// Which.
+    /// The scope whose rows are damaged; [`ScopeId::Hub`] is the one that is never set aside.
     pub scope: ScopeId,
     /// What is wrong with it.
     pub why: String,

@@ -8,8 +8,8 @@ use rejoin_core::scope::{Batch, Change};
 /// 64 bits of BLAKE3: among a billion rows a damaged one passes with a chance of 1 in 10^10.
 pub type Print = u64;
 
-/// The fingerprint of a row. It covers where the row belongs, so that a row in another's place is
-/// seen.
+/// The fingerprint of a row. It covers scope, key, revision and value, so that a row in the place of another
+/// does not match.
 #[must_use]
 pub fn of_row(scope: &[u8], key: &[u8], revision: Revision, value: &[u8]) -> Print {
     let mut hasher = blake3::Hasher::new();

@@ -43,7 +43,7 @@ pub enum Next {
 /// One close code and all that is to be known about it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CloseRow {
-    /// The code.
+    /// The code, as frames and WebSocket closes carry it; no two rows of the table share one.
     pub code: CloseCode,
     /// Its name in logs and metrics: that of the contract without `CLOSE_CODE_`.
     pub name: &'static str,

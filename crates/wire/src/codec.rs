@@ -107,7 +107,7 @@ pub enum DecodeError {
     },
     /// A field of fixed length has another one.
     WrongLength {
-        /// Which field.
+        /// The frame and the field, as the contract spells them: `resume.token`.
         field: &'static str,
         /// How long it is.
         len: usize,

@@ -40,11 +40,11 @@ const BEGUN: u8 = 5;
 /// Whether a server encrypts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Offer {
-    /// It does not.
+    /// It does not; a client that requires encryption gives up.
     Plain,
-    /// If the client wants it.
+    /// It does where the client asks for it, and also takes plain connections.
     Either,
-    /// It lets nobody in otherwise.
+    /// It takes encrypted connections only.
     Sealed,
 }
 
@@ -72,20 +72,20 @@ pub struct Answer {
 /// A datagram of this exchange, as a server reads it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Asked<'a> {
-    /// Somebody wants a cookie.
+    /// A client wants a cookie; answered with fewer bytes than it sent.
     Question,
     /// A connect of ENet, with a cookie to be checked before it.
     Connect {
-        /// The cookie.
+        /// What the sender shows as its cookie; it is not checked here.
         cookie: Cookie,
-        /// What follows it.
+        /// ENet's datagram, which follows the cookie.
         datagram: &'a [u8],
     },
     /// The first message of a handshake for encryption, with a cookie before it.
     Begin {
-        /// The cookie.
+        /// What the sender shows as its cookie; it is not checked here.
         cookie: Cookie,
-        /// The message.
+        /// The client's message, which follows the cookie; any length, also none.
         message: &'a [u8],
     },
 }

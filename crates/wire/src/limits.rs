@@ -25,9 +25,9 @@ pub struct Limits {
     pub latest_max: usize,
     /// `Hello.admission`: a JWT of 8 KiB, the JSON around it, and some bytes for the game.
     pub admission_bytes_max: usize,
-    /// Kind of a zone.
+    /// Kind of a zone, in a join and wherever a server names a zone.
     pub zone_kind_bytes_max: usize,
-    /// Name of a zone.
+    /// Name of a zone, beside its kind.
     pub zone_name_bytes_max: usize,
     /// `Join.ticket`: the id of a seat, with room for those of other directories.
     pub ticket_bytes_max: usize,
@@ -37,7 +37,7 @@ pub struct Limits {
     pub server_name_bytes_max: usize,
     /// Capabilities in one hello or welcome.
     pub capabilities_max: usize,
-    /// One capability.
+    /// The name of one capability in that list.
     pub capability_bytes_max: usize,
     /// A sentence for people: the text of a refusal, parting, notice or farewell.
     pub text_bytes_max: usize,

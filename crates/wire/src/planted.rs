@@ -7,8 +7,8 @@ thread_local! {
     static ARMED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Lets this thread compress frames of servers whatever they hold and however long that makes them, or
-/// stops it.
+/// Makes this thread compress every frame of a server, whatever it holds and even if that makes it longer;
+/// `false` ends that.
 pub fn arm(armed: bool) {
     ARMED.set(armed);
 }

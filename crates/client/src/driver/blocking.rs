@@ -19,7 +19,7 @@ pub struct Player {
     player: AsyncPlayer,
     /// Gone only while this is dropped.
     events: Option<Events>,
-    /// The same.
+    /// Runs the player's task on a thread of its own; none only while this is dropped.
     runtime: Option<Runtime>,
 }
 
@@ -69,7 +69,7 @@ impl Player {
     /// As [`join_game`](AsyncPlayer::join_game).
     ///
     /// # Errors
-    /// As there.
+    /// When the client does not take it, or the player has ended.
     pub fn join_game(
         &self,
         fleet: impl Into<String>,

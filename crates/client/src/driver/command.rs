@@ -18,7 +18,7 @@ pub(super) enum Command {
     Send(Say, oneshot::Sender<Result<SendId, SendError>>),
     /// An unreliable message.
     SendUnreliable(Bytes, oneshot::Sender<Result<(), SendError>>),
-    /// A request.
+    /// A request: its payload, where its reply goes, and where its id goes once the client has taken it.
     Request(Bytes, ReplyTo, oneshot::Sender<Result<SendId, SendError>>),
     /// A word on the connection itself.
     Steer(Steer),

@@ -31,7 +31,7 @@ pub(super) struct Enet {
     peer: PeerID,
     socket: Arc<UdpSocket>,
     incoming: VecDeque<Bytes>,
-    /// Their bytes.
+    /// The bytes of all frames in `incoming`; from [`INCOMING_BYTES_MAX`] on the socket gives no more.
     incoming_bytes: usize,
     /// How it ended, if it did.
     over: Option<Option<CloseCode>>,

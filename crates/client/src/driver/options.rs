@@ -25,12 +25,13 @@ pub enum Login {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Encryption {
-    /// Never.
+    /// Never: datagrams are sent in the clear, a server key is not checked, and a server that requires
+    /// encryption is not connected to.
     Off,
     /// If the server does; and always, once it has shown a key.
     #[default]
     Preferred,
-    /// Always.
+    /// Always: a server that does not offer encryption is not connected to.
     Required,
 }
 
@@ -65,7 +66,8 @@ pub struct Options {
 }
 
 impl Options {
-    /// The defaults.
+    /// A stored key, storage in memory, room for 256 events and 64 commands, encryption where the server
+    /// offers it, and no compression.
     #[must_use]
     pub fn new() -> Self {
         Self {

@@ -13,7 +13,7 @@ pub trait Bytes: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Bytes for T {}
 
-/// Whichever it is.
+/// A TCP stream, or a TLS stream over one where the address asks for it.
 pub type Pipe = Box<dyn Bytes>;
 
 pub(super) async fn open(address: &Address, trust: &Trust) -> io::Result<Pipe> {

@@ -186,8 +186,8 @@ impl Player {
     }
 }
 
-/// A request that is under way; await it for the reply. Dropping it drops the reply, not the
-/// request.
+/// A request that is under way; await it for the reply. The request goes on when this is dropped, and its
+/// reply is dropped, too.
 #[derive(Debug)]
 pub struct Request {
     id: SendId,
@@ -195,7 +195,7 @@ pub struct Request {
 }
 
 impl Request {
-    /// Which request.
+    /// The id that the client gave the request; it is unique among all sends of this player.
     #[must_use]
     pub fn id(&self) -> SendId {
         self.id

@@ -10,11 +10,11 @@ const VERSION: u8 = 1;
 
 /// What became of reading a record.
 pub(super) enum Read<T> {
-    /// It is this.
+    /// The record is whole and belongs to this server.
     Value(T),
     /// It belongs to another server.
     Foreign,
-    /// It is none.
+    /// The record is cut off, of another version, or not a record at all.
     Damaged,
 }
 

@@ -58,7 +58,7 @@ pub enum Operation {
 /// Something has ended.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Completed {
-    /// What.
+    /// The operation that ended, whether it succeeded or not.
     pub operation: Operation,
     /// Why not, if it did not come about.
     pub error: Option<SessionError>,
@@ -70,7 +70,7 @@ pub trait Sessions: Send + Sync {
     /// Where the server is, where Games shall run, and who asks.
     ///
     /// # Errors
-    /// The address or the region is none.
+    /// The endpoint, its roots, the region or the API key cannot be used.
     fn configure(&self, configuration: Configuration) -> Result<(), SessionError>;
 
     /// Makes a Game, or finds the one that was made with the same key. Ends when it runs.

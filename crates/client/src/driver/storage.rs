@@ -24,7 +24,7 @@ pub enum Slot {
 }
 
 impl Slot {
-    /// Every slot.
+    /// All slots, for an implementation that lists or clears what it keeps for a player.
     pub const ALL: [Slot; 4] = [Slot::Key, Slot::Secret, Slot::Session, Slot::ServerKey];
 
     /// Its name, for files and for keys of a store.

@@ -106,7 +106,7 @@ struct Task {
     requests: BTreeMap<SendId, ReplyTo>,
 }
 
-/// The connection.
+/// The one connection of this task: none, one that is being opened, or one that frames go through.
 enum Link {
     None,
     Dialling(Pin<Box<dyn Future<Output = Result<Line, String>> + Send>>),
@@ -126,8 +126,8 @@ enum Turn {
 /// Events beyond the channel before commands have to wait, too. Only commands make them by then,
 /// few each: a game that comes here does not take its events at all.
 const BACKLOG_MAX: usize = 8_192;
-/// Frames that are looked for before an alarm is believed: after a stall they show that the server
-/// is there.
+/// Frames that are read before an expired alarm is handled: after a stall of this process they show that the
+/// server is alive.
 const LATE_FRAMES_MAX: usize = 64;
 
 impl Task {

@@ -13,7 +13,7 @@ use super::player::{Order, Told};
 /// What can be asked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Question {
-    /// A backup.
+    /// All scopes of the folder, as the bytes of a backup file.
     Backup,
     /// A survey, as JSON.
     Inspect,

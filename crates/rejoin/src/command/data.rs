@@ -17,17 +17,17 @@ use super::output::print_line;
 
 #[derive(Args)]
 pub(crate) struct InspectArguments {
-    /// The folder.
+    /// Data folder to look at; it is not changed.
     #[arg(default_value = "./rejoin-data")]
     folder: PathBuf,
-    /// For programs.
+    /// Print the report as JSON, for programs.
     #[arg(long)]
     json: bool,
 }
 
 #[derive(Args)]
 pub(crate) struct BackupArguments {
-    /// The folder.
+    /// Data folder to back up; a server may run on it.
     folder: PathBuf,
     /// The file to write; it must not exist.
     to: PathBuf,
@@ -35,7 +35,7 @@ pub(crate) struct BackupArguments {
 
 #[derive(Args)]
 pub(crate) struct RestoreArguments {
-    /// The backup.
+    /// File that `rejoin backup` wrote.
     backup: PathBuf,
     /// The folder to make; it must not exist or be empty.
     folder: PathBuf,
@@ -43,9 +43,9 @@ pub(crate) struct RestoreArguments {
 
 #[derive(Args)]
 pub(crate) struct ResetArguments {
-    /// The folder.
+    /// Data folder to empty; no server may run on it.
     folder: PathBuf,
-    /// Do not ask.
+    /// Delete without asking; needed where standard input is no terminal.
     #[arg(long)]
     yes: bool,
 }

@@ -14,10 +14,10 @@ pub(crate) enum KeyCommand {
 
 #[derive(Args)]
 pub(crate) struct NewKey {
-    /// What it is for.
+    /// Who will use the key, and so what it may do.
     #[arg(long, value_enum)]
     role: RoleName,
-    /// What people call it.
+    /// Name of the key for people, printed with the lines for rejoin.toml.
     #[arg(long, default_value = "")]
     name: String,
     /// A fleet that a host's key is tied to; may be given several times. Without any it is good for all.
@@ -31,7 +31,7 @@ enum RoleName {
     Client,
     /// Hosts, and services that let players in for them.
     Host,
-    /// Whoever runs it all.
+    /// Operators of the servers: they may do everything.
     Operator,
 }
 

@@ -23,12 +23,12 @@ use super::{Failure, control};
 
 #[derive(Args)]
 pub(crate) struct PlayerArguments {
-    /// The folder of the server.
+    /// Data folder of the server; not used with --server.
     #[arg(long, env = "REJOIN_DATA", default_value = "./rejoin-data", global = true)]
     data: PathBuf,
     #[command(flatten)]
     remote: RemoteArguments,
-    /// For programs.
+    /// Print the answer as JSON, for programs.
     #[arg(long, global = true)]
     json: bool,
     #[command(subcommand)]
@@ -77,7 +77,7 @@ enum PlayerCommand {
     /// Delete an account with its sessions, or what is kept of a guest. A ban stays until it ends.
     Delete {
         who: String,
-        /// Do not ask.
+        /// Delete without asking; needed where standard input is no terminal.
         #[arg(long)]
         yes: bool,
     },

@@ -172,8 +172,8 @@ fn with_zones(builder: ServerBuilder, settings: &Settings, players: SocketAddr) 
     builder
 }
 
-/// Opens the door for byte streams, if there is one, and says where; keeps the certificate of all doors
-/// fresh.
+/// Starts to listen for byte streams, if a socket for them is bound, and returns its address. Reloads the
+/// certificate of all listeners when its files change or a signal asks for it.
 fn open_streams(
     settings: &Settings,
     server: &Server,

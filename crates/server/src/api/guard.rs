@@ -23,7 +23,7 @@ pub(super) struct ApiCaller {
     pub(super) role: Role,
     /// The place of its key among all; none where no key was needed.
     key: Option<usize>,
-    /// Where it asks from.
+    /// The network of its address, by which limits are counted.
     network: u128,
 }
 

@@ -15,7 +15,7 @@ macro_rules! kinds {
     ($($name:ident = ($code:literal, $status:literal, $title:literal);)*) => {
         $(pub(crate) const $name: ProblemKind = ($code, $status, $title);)*
 
-        /// All of them.
+        /// Every kind of problem that the API answers with, in the order of their definition.
         pub(crate) const KINDS: &[ProblemKind] = &[$($name),*];
     };
 }

@@ -84,7 +84,8 @@ fn roots(file: &Path) -> Result<RootCertStore, String> {
 /// Gets a document.
 ///
 /// # Errors
-/// Why there is none.
+/// The server cannot be reached or believed, its answer is not a document, or it took too long: a sentence
+/// for the log.
 pub(super) async fn get(uri: &Uri, trust: &TrustedRoots) -> Result<Bytes, String> {
     let got = tokio::time::timeout(DEADLINE, connect_and_get(uri, trust)).await;
     got.unwrap_or_else(|_| Err("no answer in time".to_owned()))

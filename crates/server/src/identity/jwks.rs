@@ -23,7 +23,7 @@ const REST: Duration = Duration::from_secs(30);
 /// Keys that could not be got again for so long are not believed any more.
 const AGE_MAX: Duration = Duration::from_secs(24 * 3_600);
 
-/// Where they come from.
+/// Where the issuer's keys come from: a file, or a URL with the roots its certificate must lead to.
 #[derive(Clone, Debug)]
 pub(super) enum ResolvedKeySource {
     File(PathBuf),

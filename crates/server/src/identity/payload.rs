@@ -8,10 +8,10 @@ use rejoin_core::account::Link;
 use serde::Deserialize;
 use serde_json::Value;
 
-/// What was found.
+/// What the admission payload of a login holds for the accounts.
 #[derive(PartialEq, Eq)]
 pub(super) enum LoginPayload {
-    /// It is not for an account.
+    /// Nothing for an account: all of it is the game's.
     Nothing,
     /// It is, and cannot be read: why.
     Unreadable(&'static str),

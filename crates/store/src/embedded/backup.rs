@@ -150,9 +150,8 @@ fn fill(backup: &mut impl Read, path: &Path) -> Result<(), RestoreError> {
     store.put_back(&some).map_err(RestoreError::Store)
 }
 
-/// Tells the owner of a scope that what was committed after the backup is gone. The hub gives out session ids,
-/// and sessions hold positions and numbers that their clients were told; whoever else is concerned learns of it
-/// from them.
+/// Marks a scope so that its owner sees that what was committed after the backup is gone. Only the hub, which
+/// gives out session ids, and sessions, which hold positions and numbers that clients know, need the mark.
 fn mark_restored(scope: ScopeId, opened: &mut Opened) {
     if matches!(scope, ScopeId::Hub | ScopeId::Session(_)) {
         let place = opened.rows.partition_point(|(key, _)| *key < RESTORED);

@@ -12,7 +12,7 @@ pub use redb::StorageBackend as Disk;
 /// The files of a store.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Part {
-    /// The tree.
+    /// The engine's tree, which holds all that was brought over from the journal.
     Tree,
     /// A half of the journal, 0 or 1.
     Journal(usize),
@@ -30,7 +30,7 @@ pub trait Ground: Send {
     fn room(&self) -> Option<u64>;
 }
 
-/// A file.
+/// A file of the operating system. A read that reaches beyond its end is an error.
 #[derive(Debug)]
 pub struct DiskFile(File);
 

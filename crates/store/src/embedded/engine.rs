@@ -56,7 +56,7 @@ pub(super) enum Trouble {
     Full,
     /// A sync failed.
     Poisoned,
-    /// Anything else.
+    /// A file is damaged, missing, of an unknown format, or its disk failed; the text says which.
     Unreadable(String),
 }
 

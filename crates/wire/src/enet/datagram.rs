@@ -46,7 +46,7 @@ pub struct Command {
 pub enum Kind {
     /// Something arrived, which was sent when the receiver's clock showed this.
     Acknowledge {
-        /// That time.
+        /// The low 16 bits of the receiver's clock, which wrap about once a minute.
         sent_time: u16,
     },
     /// A connection is wanted.

@@ -37,7 +37,7 @@ impl Sessions {
     /// As [`configure`](AsyncSessions::configure).
     ///
     /// # Errors
-    /// As there.
+    /// The endpoint, its roots, the region or the API key cannot be used.
     pub fn configure(&self, configuration: Configuration) -> Result<(), SessionError> {
         self.provider.configure(configuration)
     }
@@ -45,7 +45,7 @@ impl Sessions {
     /// As [`create`](AsyncSessions::create).
     ///
     /// # Errors
-    /// As there.
+    /// The directory refused it or did not answer, or the Game did not become active in time.
     pub fn create(&self, game: NewGame) -> Result<Game, SessionError> {
         self.wait(self.provider.create(game))
     }
@@ -53,7 +53,7 @@ impl Sessions {
     /// As [`search`](AsyncSessions::search).
     ///
     /// # Errors
-    /// As there.
+    /// The directory refused the query or did not answer in time.
     pub fn search(&self, query: Query) -> Result<Page, SessionError> {
         self.wait(self.provider.search(query))
     }
@@ -61,7 +61,7 @@ impl Sessions {
     /// As [`join`](AsyncSessions::join).
     ///
     /// # Errors
-    /// As there.
+    /// The player was not let in, or got no seat, or the Game refused the join. A reserved seat is returned.
     pub fn join(&self, game: Game) -> Result<Stay, SessionError> {
         self.wait(self.provider.join(game))
     }
@@ -69,7 +69,7 @@ impl Sessions {
     /// As [`leave`](AsyncSessions::leave).
     ///
     /// # Errors
-    /// As there.
+    /// The session or its seat was not seen to end, in time or at all; both may have ended.
     pub fn leave(&self, stay: Stay) -> Result<(), SessionError> {
         self.wait(self.provider.leave(stay))
     }
@@ -77,7 +77,7 @@ impl Sessions {
     /// As [`create_on_queue`](AsyncSessions::create_on_queue).
     ///
     /// # Errors
-    /// As there.
+    /// The directory refused it or did not answer, or the placement ended without a Game.
     pub fn create_on_queue(
         &self,
         queue: impl Into<String>,

@@ -257,8 +257,8 @@ async fn place(desk: &Desk, queue: &str, placement: Placement) -> Result<Placed,
     }
 }
 
-/// Waits until a placement has ended. A stream that breaks off is opened again: it begins with how things
-/// are.
+/// Waits until a placement has ended. A stream that breaks off is opened again; each one starts with the
+/// state of the placement, so no end is missed.
 async fn placement_end(desk: &Desk, path: &str) -> Result<Value, SessionError> {
     let path = format!("{path}/events");
     let mut looks = desk.looks("a placement that has ended");

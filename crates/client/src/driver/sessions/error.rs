@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-/// Why not.
+/// Why an operation failed. After [`Unreachable`](Self::Unreachable) or [`Late`](Self::Late) it may have been
+/// carried out all the same.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum SessionError {
@@ -12,7 +13,8 @@ pub enum SessionError {
     NotRegistered,
     /// Another provider is registered: take it away first.
     AlreadyRegistered,
-    /// The region is none: 1 to 64 letters, digits and `-`.
+    /// The region is longer than 64 bytes or has other characters than letters, digits and `-`; an empty one
+    /// stands for all locations.
     BadRegion,
     /// The endpoint is none, or its roots cannot be used: why.
     BadEndpoint(String),
@@ -22,7 +24,8 @@ pub enum SessionError {
         code: String,
         /// The status of the answer; 0 where there was none.
         status: u16,
-        /// In words.
+        /// A sentence for people: the server's, or how a Game or a placement ended. Empty if the answer was
+        /// no problem document.
         detail: String,
     },
     /// Nobody answered, or the connection did not come about. It may have been done.

@@ -103,7 +103,7 @@ impl NewGame {
 #[derive(Clone, Deserialize, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Game {
-    /// Its id.
+    /// The id the directory gave it, 32 hexadecimal digits; requests name the Game by it.
     pub id: String,
     /// Its fleet: for a Game of the server itself, the kind of its zone.
     pub fleet: String,
@@ -124,7 +124,7 @@ pub struct Game {
 /// What to look for.
 #[derive(Clone, Debug, Default)]
 pub struct Query {
-    /// In which fleet.
+    /// The fleet whose Games are searched; an alias is not resolved here.
     pub fleet: String,
     /// Which; empty: all that can be joined.
     pub filter: String,
@@ -132,7 +132,7 @@ pub struct Query {
     pub sort: String,
     /// How many at most; none: as many as a page has.
     pub limit: Option<usize>,
-    /// Behind an earlier page.
+    /// The [`Page::cursor`] of the page before; empty for the first page.
     pub cursor: String,
 }
 
@@ -140,9 +140,9 @@ pub struct Query {
 #[derive(Clone, Deserialize, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Page {
-    /// Those of this page.
+    /// The Games of this page, in the order that was asked for; empty if nothing was found.
     pub games: Vec<Game>,
-    /// For the next one, if there is one.
+    /// What [`Query::cursor`] must be for the next page; none on the last one.
     pub cursor: Option<String>,
 }
 
@@ -161,7 +161,7 @@ pub struct Placement {
 #[derive(Clone, Deserialize, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Placed {
-    /// Its id.
+    /// The id of the placement, the one that was asked for.
     pub id: String,
     /// The id of its Game.
     pub game: String,
@@ -175,6 +175,6 @@ pub struct Placed {
 pub struct PlacedSeat {
     /// Its id, which is the ticket.
     pub id: String,
-    /// For whom.
+    /// The player it is reserved for, one of [`Placement::players`].
     pub player: String,
 }

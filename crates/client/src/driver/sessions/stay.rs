@@ -19,9 +19,9 @@ pub struct Stay {
     pub player: Player,
     /// What happens from the moment it was in.
     pub events: Events,
-    /// Where it is.
+    /// The Game it joined, as it was handed to the join; changes since then are not in it.
     pub game: Game,
-    /// Its seat.
+    /// The id of its seat, which was the ticket of the join; `leave` waits until this seat has ended.
     pub seat: String,
 }
 

@@ -59,7 +59,7 @@ pub(super) struct TlsFile {
 /// What encrypts the doors.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum TlsSettings {
-    /// Nothing does.
+    /// No certificate: WebSockets and TCP are plain, and a proxy in front may encrypt them.
     Off,
     /// Files with a chain and its key.
     Files(PathBuf, PathBuf),

@@ -58,8 +58,8 @@ impl RelayFile {
         ZoneGames { run: self.games.unwrap_or(true), closes_in_match }
     }
 
-    /// The relay's settings. `memory`: nothing outlives the process, so waiting for the store would
-    /// gain nothing.
+    /// The relay's settings. With `memory` nothing outlives the process, so the durability that is not set is
+    /// `memory`, too.
     ///
     /// # Errors
     /// A sentence that names what is wrong.

@@ -204,7 +204,7 @@ impl<'de> Deserialize<'de> for Seat {
     }
 }
 
-/// It is registered.
+/// The answer to a hello that was taken: the id of the host and its lease.
 pub(super) fn welcome(view: &HostView) -> Value {
     json!({"welcome": {"host": view.id.to_string(), "lease": view.lease.to_string()}})
 }
