@@ -86,9 +86,10 @@ impl Hub {
             ToHub::Session(id, message) => {
                 let kept = message.keeps();
                 let known = self.with_session(id, |one, cx| one.on_zone_message(cx, zone, message));
-                let (None, Some(stay)) = (known, kept) else { return };
                 // No session is left to take over what the zone keeps of it. Its deletion may not be committed yet.
-                if self.call_session(id, |known, _| known.forget_after(zone, stay)).is_none() {
+                if let (None, Some(stay)) = (known, kept)
+                    && self.call_session(id, |known, _| known.forget_after(zone, stay)).is_none()
+                {
                     let forget = ToZone::Forget { session: id, stay };
                     self.out.extend(self.zones.message(zone, forget));
                 }
