@@ -203,17 +203,15 @@ impl ConnectionCore {
                     attached.active_at = now;
                 }
                 if attached.route(routed) {
-                    self.hand_on_again();
+                    // The last acknowledgement may have gone to an incarnation that had failed.
+                    self.hand_on_ack();
+                    self.hand_on_again(0);
                 } else {
                     hit(Mark::StaleIgnored);
                 }
             }
-            ToConnection::Resend(applied) => {
-                if let Some(attached) = self.attachment() {
-                    attached.apply(applied);
-                    self.hand_on_again();
-                }
-            }
+            // What is up to this number may not be committed yet: it is kept.
+            ToConnection::Resend(after) => self.hand_on_again(after),
             ToConnection::NamePosition(stay) => {
                 let Some((_, attached)) = self.live() else { return hit(Mark::StaleIgnored) };
                 let acked = attached.acked.filter(|(of, _)| *of == stay).map(|(_, acked)| acked);

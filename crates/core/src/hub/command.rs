@@ -121,7 +121,7 @@ impl Hub {
         let answer = match command {
             Command::StartSession(config) => {
                 let player = config.player.unwrap_or_else(|| PlayerId(self.chance.bytes()));
-                let new = self.new_session(player, Identity::Server);
+                let new = self.new_session(player, Identity::Server, None);
                 let begun = new.ok().and_then(|id| {
                     self.with_session(id, |one, cx| one.begin_local(cx, ticket, config.changes))
                 });

@@ -5,13 +5,12 @@
 use rejoin_wire::v1::{Resume, RungReason, hello};
 
 use super::Hub;
-use crate::connection::Spent;
 use crate::event::EndCause;
 use crate::handshake::{LoginClaim, LookUp};
 use crate::id::{ConnectionId, PlayerId, SessionId};
 use crate::mark::{Mark, hit};
 use crate::player::LoginChoice;
-use crate::session::{Identity, Newcomer, ResumeAsk, Resumed, SessionCore};
+use crate::session::{Identity, Newcomer, ResumeAsk, Resumed, SessionContext, SessionCore};
 
 impl Hub {
     /// A hello wants to go on with a session. The token is looked up first: one that opens nothing spends no pace
@@ -61,21 +60,12 @@ impl Hub {
                 self.with_handshake(newcomer.connection, |one, cx| one.refuse_second_login(cx));
                 return;
             }
-            LoginChoice::New => {
-                return self.begin_session(claim, newcomer, RungReason::First, Spent::default());
+            LoginChoice::New => return self.begin_session(claim, newcomer, None),
+            LoginChoice::Session(session) if fresh => {
+                return self.begin_session(claim, newcomer, Some(session));
             }
             LoginChoice::Session(session) => session,
         };
-        if fresh {
-            hit(Mark::Superseded);
-            let spent = self.with_session(session, |session, cx| {
-                let spent = session.spent_with_portion(cx);
-                session.end(cx, EndCause::Superseded);
-                spent
-            });
-            let spent = spent.unwrap_or_default();
-            return self.begin_session(claim, newcomer, RungReason::Fresh, spent);
-        }
         let found = self.with_session(session, |session, cx| session.find_by_login(cx, newcomer));
         let Some(attaching) = found else {
             return crate::never!("{session:?} is listed under its player and is not there");
@@ -83,34 +73,43 @@ impl Hub {
         self.with_handshake(newcomer.connection, |one, cx| one.found(cx, attaching));
     }
 
+    /// Begins a session for a login, and ends the one that it replaces. Without room for it nothing is ended.
     fn begin_session(
         &mut self,
         claim: &LoginClaim,
         newcomer: &Newcomer<'_>,
-        reason: RungReason,
-        spent: Spent,
+        replaced: Option<SessionId>,
     ) {
-        match self.new_session(claim.player, claim.identity) {
-            Ok(id) => {
-                hit(Mark::SessionNew);
-                self.with_session(id, |session, cx| {
-                    session.begin_with(cx, newcomer, reason, spent);
-                });
-            }
+        let id = match self.new_session(claim.player, claim.identity, replaced) {
+            Ok(id) => id,
             Err(why) => {
                 self.with_handshake(newcomer.connection, |one, cx| one.refuse_session(cx, why));
+                return;
             }
-        }
+        };
+        hit(Mark::SessionNew);
+        let end = |session: &mut SessionCore, cx: &mut SessionContext<'_>| {
+            hit(Mark::Superseded);
+            let spent = session.spent_with_portion(cx);
+            session.end(cx, EndCause::Superseded);
+            spent
+        };
+        let spent = replaced.and_then(|replaced| self.with_session(replaced, end));
+        let reason = if spent.is_some() { RungReason::Fresh } else { RungReason::First };
+        self.with_session(id, |session, cx| {
+            session.begin_with(cx, newcomer, reason, spent.unwrap_or_default());
+        });
     }
 
-    /// Makes a session that has not begun.
+    /// Makes a session that has not begun. One that it replaces may still be there while its zone parts it.
     pub(super) fn new_session(
         &mut self,
         player: PlayerId,
         identity: Identity,
+        replaced: Option<SessionId>,
     ) -> Result<SessionId, NoSession> {
         let (hold, began) = (self.config.hold, self.alarms.moment().wall);
-        if self.sessions.len() >= self.config.sessions_max {
+        if self.sessions.len() - usize::from(replaced.is_some()) >= self.config.sessions_max {
             return Err(NoSession::Full);
         }
         let id = self.ids.take(self.config.id_block, began, self.players.guest_key());

@@ -25,6 +25,8 @@ pub(crate) struct Sessions {
     by_zone: BTreeSet<(ZoneId, SessionId)>,
     /// Those that can be returned to.
     by_player: BTreeSet<(PlayerId, SessionId)>,
+    /// Those that were opened with the key of another player than theirs, by that key: sessions of accounts.
+    by_key: BTreeSet<(PlayerId, SessionId)>,
     /// Those whose end is not committed yet, by their player and by the key they were opened with: a
     /// crash would bring them back.
     ending_of: BTreeSet<(PlayerId, SessionId)>,
@@ -34,6 +36,8 @@ pub(crate) struct Sessions {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Indexed {
     zone: Option<ZoneId>,
+    /// The key's player, where that is not the session's.
+    key: Option<PlayerId>,
     is_ending: bool,
     is_over: bool,
 }
@@ -41,7 +45,9 @@ pub(crate) struct Indexed {
 impl Indexed {
     pub(crate) fn of(session: &SessionCore) -> Self {
         let (is_ending, is_over) = (session.ending().is_some(), session.is_over());
-        Self { zone: session.zone().filter(|_| !is_over), is_ending, is_over }
+        let zone = session.zone().filter(|_| !is_over);
+        let key = Some(session.credential()).filter(|key| *key != session.player() && !is_over);
+        Self { zone, key, is_ending, is_over }
     }
 }
 
@@ -92,6 +98,7 @@ impl Sessions {
     pub(crate) fn insert(&mut self, session: SessionCore) {
         let (id, indexed) = (session.id(), Indexed::of(&session));
         self.by_zone.extend(indexed.zone.map(|zone| (zone, id)));
+        self.by_key.extend(indexed.key.map(|key| (key, id)));
         if !indexed.is_ending {
             self.by_player.insert((session.player(), id));
         }
@@ -114,6 +121,12 @@ impl Sessions {
         }
         if now.is_over {
             self.closing.extend(self.by_id.remove_entry(&id));
+        }
+        if now.key != before.key {
+            self.by_key.extend(now.key.map(|key| (key, id)));
+            if let Some(key) = before.key {
+                self.by_key.remove(&(key, id));
+            }
         }
         if now.zone == before.zone {
             return None;
@@ -160,10 +173,8 @@ impl Sessions {
     /// The same, with the sessions of accounts that were opened with the player's key and are not listed under
     /// the player.
     pub(crate) fn opened_by(&self, player: PlayerId) -> BTreeSet<SessionId> {
-        let is_its =
-            |one: &SessionCore| one.credential() == player && !is_armed(Bug::KeyBanForgotten);
-        let by_key = self.by_id.iter().filter(|(_, one)| is_its(one));
-        by_key.map(|(id, _)| *id).chain(self.ending_with(player)).collect()
+        let by_key = range_of(&self.by_key, player).filter(|_| !is_armed(Bug::KeyBanForgotten));
+        by_key.chain(self.ending_with(player)).collect()
     }
 
     /// That a session of this player, opened with this key, ends is committed.
@@ -192,6 +203,9 @@ impl Hub {
         let living = self.sessions.iter().filter(|(_, session)| session.ending().is_none());
         let by_player = living.map(|(id, session)| (session.player(), *id)).collect();
         same("sessions by player", &self.sessions.by_player, &by_player)?;
+        let of_others = self.sessions.iter().filter(|(_, one)| one.credential() != one.player());
+        let by_key = of_others.map(|(id, session)| (session.credential(), *id)).collect();
+        same("sessions by key", &self.sessions.by_key, &by_key)?;
         self.zones.check_counts()
     }
 }

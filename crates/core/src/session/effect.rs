@@ -59,13 +59,17 @@ impl SessionCore {
         self.place.is_lobby() && (self.is_gate_full() || self.downstream.unacked() >= window)
     }
 
+    /// Whether it has so much room again that it asks for what it did not take. With room for one frame it would be
+    /// handed all that wait, take one, and be handed the rest again with the next acknowledgement.
+    pub(super) fn has_room_again(&self, cx: &SessionContext<'_>) -> bool {
+        let window = cx.config.window_frames as usize;
+        self.gate.waiting() <= INPUTS_MAX / 2 && self.downstream.unacked() <= window / 2
+    }
+
     /// A batch is durable.
     pub(crate) fn committed(&mut self, cx: &mut SessionContext<'_>, revision: Revision) {
-        let was_full = self.takes_no_frames(cx);
         self.gate.committed(revision);
-        if was_full {
-            self.ask_for_frames(cx);
-        }
+        self.ask_for_frames(cx);
     }
 
     /// Whether the present input has left something to [`settle`](Self::settle).

@@ -111,7 +111,7 @@ impl SessionCore {
     /// Asks for the frames that the session did not take, if it takes frames now.
     pub(super) fn ask_for_frames(&mut self, cx: &mut SessionContext<'_>) {
         if let Some(link) = self.hearing_link()
-            && !self.takes_no_frames(cx)
+            && self.has_room_again(cx)
             && self.lobby_mut().is_some_and(|lobby| std::mem::take(&mut lobby.owes_resend))
         {
             let resend = ToConnection::Resend(self.inbound.applied());

@@ -130,8 +130,7 @@ impl<Z: Zone> ZoneCore<Z> {
         if member.outbound.lost() > position.unwrap_or(0) {
             // What the game said just now pushed out something the client has not had.
             let lost = welcome.lost_upstream;
-            self.resync(now, session, link, (RungReason::Overrun, lost), Some(welcome));
-            return self.tell_attached(session, link.epoch, RungReason::Overrun, 0);
+            return self.resync(now, session, link, (RungReason::Overrun, lost), Some(welcome));
         }
         member.outbound.replay(link, position);
         if position.is_some() {
@@ -191,6 +190,7 @@ impl<Z: Zone> ZoneCore<Z> {
         member.outbound.restart(leg, seq, reason, Some(link));
         let applied = member.inbound.applied();
         self.tell_routed(session, link);
+        let is_welcomed = welcome.is_some();
         if let Some(mut welcome) = welcome {
             welcome.rung = Rung::Resynced.into();
             welcome.reason = reason.into();
@@ -210,6 +210,10 @@ impl<Z: Zone> ZoneCore<Z> {
         let frame = server_frame::Frame::Resync(resync);
         let frame = SharedFrame::new(&ServerFrame { frame: Some(frame) });
         self.out.push_numbered(seq, ZoneOutput::Send { session, link, frame });
+        if is_welcomed {
+            // Before the game's effects, which may send it away.
+            self.tell_attached(session, link.epoch, reason, 0);
+        }
         self.carry_out(now, None, effects);
     }
 
@@ -230,7 +234,6 @@ impl<Z: Zone> ZoneCore<Z> {
         });
         let lost = welcome.lost_upstream;
         self.resync(now, session, link, (reason, lost), Some(welcome));
-        self.tell_attached(session, link.epoch, reason, 0);
         // Nothing is said again, so what the game says now is not lost with what was.
         self.step(now, None, |game, ctx| game.on_reconnect(ctx, session));
     }

@@ -76,8 +76,18 @@ impl<Z: Zone> ZoneCore<Z> {
         if self.room.ending && self.room.members.is_empty() && !self.saver.deleting {
             self.saver.deleting = true;
             self.room.dirty.any = true;
+        }
+    }
+
+    /// Deletes the scope, and says that the zone has ended behind that: a zone of this name that is opened then must
+    /// find nothing, also where what the zone lets others see waits for no commit.
+    fn delete(&mut self) {
+        self.room.dirty.clear(self.room.stream.last);
+        if !self.out.is_closed() {
+            self.out.close();
             self.out.push(ZoneOutput::ToHub(ToHub::Ended));
             self.out.push(ZoneOutput::Event(Event::ZoneEnded { zone: self.room.id }));
+            self.out.end_step(false);
         }
     }
 
@@ -129,8 +139,7 @@ impl<Z: Zone> ZoneCore<Z> {
     fn cut(&mut self, now: Time, saved: Option<SaveOutcome>) {
         self.acknowledge_cut();
         if self.saver.deleting {
-            self.room.dirty.clear(self.room.stream.last);
-            return self.out.close();
+            return self.delete();
         }
         self.out.end_step(true);
         // A zone that cuts itself now and then writes all of itself: parts would only pile up.

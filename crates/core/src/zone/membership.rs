@@ -62,6 +62,12 @@ impl<Z: Zone> ZoneCore<Z> {
             }
             return;
         }
+        if let Some(before) = self.room.members.get(&session).map(|member| member.stay())
+            && before < stay
+        {
+            // Its session has committed a later stay, and so what it took over from this one, if that is over.
+            self.forget(session, before);
+        }
         if let Some(code) = self.refusal(&admit) {
             return self.refuse_join(session, stay, code, String::new());
         }

@@ -67,7 +67,11 @@ impl Room {
     ) {
         let (seq, frame) = self.stream.number(body);
         let (window, size) = (self.window(), frame.len());
-        let mut hearers = Vec::with_capacity(self.members.len());
+        // What is reserved waits with the frame for its cut.
+        let mut hearers = Vec::with_capacity(match &to {
+            Recipients::Only(sessions) => sessions.len(),
+            Recipients::All | Recipients::Except(_) => self.members.len(),
+        });
         match &to {
             Recipients::Only(sessions) => {
                 for session in sessions.iter() {

@@ -16,7 +16,7 @@ use std::time::Duration;
 use ed25519_dalek::{Signature, Verifier, VerifyingKey};
 use rejoin_core::chance::Chance;
 use rejoin_core::connection::{
-    ConnectionInput, ConnectionOutput, ConnectionSet, ToConnection, applied_frame,
+    ConnectionInput, ConnectionOutput, ConnectionSet, FromConnection, ToConnection, applied_frame,
 };
 use rejoin_core::event::Event;
 use rejoin_core::exchange::{Link, ToZone};
@@ -74,6 +74,8 @@ pub struct Desk {
     pub callbacks: Vec<(SessionId, u64)>,
     pub natives: Vec<(SessionId, String)>,
     pub jobs: Vec<(ZoneId, JobId, Bytes)>,
+    /// Numbered frames that connections have handed to the hub, each as often as that happened.
+    pub handed_on: usize,
     /// Frames as the zones gave them out, for stories about encoding.
     pub sent: Vec<(ConnectionId, SharedFrame)>,
     pub doorman: Doorman,
@@ -130,6 +132,7 @@ impl Desk {
             callbacks: Vec::new(),
             natives: Vec::new(),
             jobs: Vec::new(),
+            handed_on: 0,
             sent: Vec::new(),
             doorman: Doorman::Approves,
             asks: BTreeMap::new(),
@@ -289,6 +292,8 @@ impl Desk {
                 ConnectionOutput::Close(code) => self.close(connection, code),
                 ConnectionOutput::Pause(_) => {}
                 ConnectionOutput::ToHub(message) => {
+                    let is_numbered = matches!(message, FromConnection::Up { .. });
+                    self.handed_on += usize::from(is_numbered);
                     self.mail.push_back(Mail::Hub(HubInput::FromConnection(connection, message)));
                 }
                 ConnectionOutput::ToZone(zone, owner, message) => {

@@ -201,6 +201,25 @@ fn a_client_that_acknowledges_nothing_is_read_no_further_than_its_window() {
     assert_eq!(desk.closed("ann"), Some(CloseCode::Flooded), "no more than a window waits");
 }
 
+/// The hub is asked once for each frame that it takes, and not for all that wait whenever there is room for one.
+#[test]
+fn what_waits_for_acknowledgements_is_not_handed_on_with_each_of_them() {
+    let window = 64;
+    let mut desk = Desk::new(HubConfig { window_frames: window, ..config() });
+    desk.login("ann");
+    desk.client_mut("ann").is_obliging = false;
+    let leg = desk.client("ann").leg;
+    for _ in 0..2 * window {
+        desk.say("ann", "x");
+    }
+    for seq in 1..=2 * u64::from(window) {
+        desk.ack("ann", leg, seq);
+    }
+    assert_eq!(desk.client("ann").applied, 2 * u64::from(window), "all of it is heard");
+    assert!(desk.handed_on <= 4 * window as usize, "{} times", desk.handed_on);
+    assert_eq!(desk.closed("ann"), None);
+}
+
 /// What it is owed is kept for it, so a client that never acknowledges would cost more with every message.
 #[test]
 fn a_client_that_acknowledges_nothing_outside_zones_is_too_slow() {

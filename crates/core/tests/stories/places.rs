@@ -306,3 +306,19 @@ fn a_zone_that_says_twice_who_has_left_changes_nothing_the_second_time() {
         desk.assert_plays("ann");
     }
 }
+
+/// The session hears that the zone has welcomed its client before it hears that the client has left.
+#[test]
+fn who_is_parted_while_it_is_given_the_whole_state_is_heard_outside_afterwards() {
+    let mut desk = Desk::with_plaza(&["ann", "bob"]);
+    desk.say("bob", "on resync part");
+    desk.cut("ann");
+    assert_eq!(desk.resume_cold("ann").rung(), Rung::Resynced);
+    assert!(desk.is_in_lobby("ann"));
+    desk.take("ann");
+    desk.say("ann", "x");
+    let heard = desk.take("ann");
+    assert!(heard.last().is_some_and(|said| said.ends_with("NotMember")), "{heard:?}");
+    desk.join("ann", "cells");
+    assert_eq!(desk.closed("ann"), None);
+}

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use rejoin_core::event::{EndCause, Event};
 use rejoin_core::exchange::Hold;
-use rejoin_core::hub::{Answer, Changes, Command, Duplicates, SessionCommand};
+use rejoin_core::hub::{Answer, Changes, Command, Duplicates, HubConfig, SessionCommand};
 use rejoin_core::session::{Flags, Presence};
 use rejoin_core::wire::Bytes;
 use rejoin_core::wire::v1::{CloseCode, Rung, RungReason};
@@ -124,6 +124,18 @@ fn a_login_without_token_returns_to_the_held_session() {
     assert!(desk.is_in("ann", "plaza"));
     desk.assert_plays("ann");
     desk.assert_plays("bob");
+}
+
+/// The one that ends still waits for its zone to part it.
+#[test]
+fn a_fresh_session_takes_the_room_of_the_one_that_it_ends() {
+    let mut desk = Desk::new(HubConfig { sessions_max: 1, ..config() });
+    desk.login("ann");
+    desk.join("ann", "plaza");
+    let first = desk.id("ann");
+    desk.try_hello("ann", |ann, nonce| ann.login(true, nonce)).expect("let in");
+    assert_ne!(desk.id("ann"), first);
+    assert_eq!(desk.try_login("bob"), Err(CloseCode::Full));
 }
 
 #[test]

@@ -1,13 +1,20 @@
 //! Zones: endings, panics, restores, timers, jobs, ownership and matches.
 
-use rejoin_core::event::Event;
-use rejoin_core::exchange::ToHub;
-use rejoin_core::hub::{Answer, Command, HubInput, ZoneCommand};
-use rejoin_core::id::{ObjectId, ZoneId};
-use rejoin_core::scope::ScopeId;
-use rejoin_core::wire::v1::Rung;
+use std::sync::Arc;
+use std::time::Duration;
 
-use crate::desk::{Desk, zone};
+use rejoin_core::connection::{
+    ConnectionCore, ConnectionInput, ConnectionOutput, Route, Routed, Spent, ToConnection,
+};
+use rejoin_core::event::Event;
+use rejoin_core::exchange::{ToHub, ToZone};
+use rejoin_core::hub::{Answer, Command, HubInput, ZoneCommand};
+use rejoin_core::id::{ConnectionId, Leg, ObjectId, OwnerEpoch, SessionEpoch, SessionId, ZoneId};
+use rejoin_core::scope::ScopeId;
+use rejoin_core::time::Time;
+use rejoin_core::wire::v1::{ClientFrame, Position, Rung, client_frame};
+
+use crate::desk::{Desk, config, zone};
 
 fn plaza() -> ScopeId {
     ScopeId::Zone(ZoneId::of("plaza", "p"))
@@ -543,4 +550,65 @@ fn a_zone_opened_by_command_is_there_before_anybody_joins() {
         Some(Answer::Zone(id))
     );
     assert!(desk.is_open("plaza"));
+}
+
+/// One that came while the zone started again went to the incarnation that had failed, and the client owes nothing more.
+#[test]
+fn the_last_acknowledgement_is_handed_on_to_the_next_incarnation_of_a_zone() {
+    let (now, config) = (Time::from_millis(1_000), Arc::new((&config()).into()));
+    let mut connection = ConnectionCore::new(now, ConnectionId(1), config);
+    let mut acked = |input| {
+        connection.handle(now, input);
+        let outputs = std::iter::from_fn(|| connection.next_output());
+        let acks = outputs.filter_map(|output| match output {
+            ConnectionOutput::ToZone(_, owner, ToZone::Ack { seq, .. }) => Some((owner.0, seq)),
+            _ => None,
+        });
+        acks.collect::<Vec<_>>()
+    };
+    let routed = |owner| {
+        let route = Route::Zone(OwnerEpoch(owner), ZoneId::of("plaza", "p"));
+        ConnectionInput::Message(ToConnection::Routed(Routed { stay: 2, route, applied: 0 }))
+    };
+    acked(ConnectionInput::Message(ToConnection::Attached {
+        session: SessionId(1),
+        epoch: SessionEpoch(1),
+        spent: Spent::default(),
+        first_ping: Duration::from_secs(1),
+        nonce: 0,
+    }));
+    assert_eq!(acked(routed(1)), []);
+    let position = Position { leg: Leg::first(2).to_wire(), seq: 5 };
+    let frame = Ok(ClientFrame { frame: Some(client_frame::Frame::Ack(position)) });
+    assert_eq!(acked(ConnectionInput::Received { frame, bytes: 16 }), [(1, 5)]);
+    assert_eq!(acked(routed(2)), [(2, 5)]);
+}
+
+/// What the zone lets others see waits for no commit there, so its end must not overtake the deletion.
+#[test]
+fn a_zone_that_ends_while_it_is_saved_begins_afresh() {
+    let mut desk = Desk::plain();
+    desk.login("ann");
+    desk.join("ann", "session");
+    desk.say("ann", "first");
+    let scope = ScopeId::Zone(ZoneId::of("session", "p"));
+    desk.store.hold(|of| matches!(of, ScopeId::Zone(_)));
+    // A save is on its way.
+    desk.wait(60_000);
+    desk.say("ann", "end");
+    desk.store.release();
+    desk.run();
+    assert!(!desk.store.has(scope), "its scope is deleted");
+    desk.join("ann", "session");
+    assert_eq!(desk.ask("ann", "times first"), "0", "nothing of it is left");
+}
+
+/// The member that left is forgotten by the session that comes again: it has taken everything over.
+#[test]
+fn a_member_that_is_transferred_to_its_own_zone_is_let_in_again() {
+    let mut desk = Desk::with_plaza(&["ann", "bob"]);
+    desk.say("ann", "transfer plaza p");
+    assert!(desk.is_in("ann", "plaza"));
+    desk.assert_plays("ann");
+    assert_eq!(desk.members("plaza"), 2);
 }

@@ -112,10 +112,12 @@ impl ConnectionCore {
         }
     }
 
-    /// The same for all that is not applied.
-    pub(super) fn hand_on_again(&mut self) {
+    /// The same for all that is kept above this number.
+    pub(super) fn hand_on_again(&mut self, after: u64) {
         // Before the Welcome no frame may come, and none is kept.
-        let kept = |attached: &mut Attachment| attached.unapplied().cloned().collect();
+        let kept = |attached: &mut Attachment| {
+            attached.unapplied().filter(|up| up.seq > after).cloned().collect()
+        };
         let attached = self.attachment().filter(|_| !is_armed(Bug::NotHandedOnAgain));
         let frames: Vec<Up> = attached.map(kept).unwrap_or_default();
         if !frames.is_empty() {
@@ -147,20 +149,26 @@ impl ConnectionCore {
             return crate::never!("an Ack is taken before the Welcome");
         };
         let leg = Leg::from_wire(position.leg);
-        let Route::Zone(owner, zone) = route else {
-            return self.tell(FromConnection::Ack(position));
-        };
-        if leg.stay != stay {
+        if !matches!(route, Route::Zone(..)) || leg.stay != stay {
             return self.tell(FromConnection::Ack(position));
         }
         let is_first = attached.acked.is_none_or(|(of, _)| of < stay);
         attached.acked = Some((stay, position));
-        let (session, epoch, seq) = (attached.session, attached.epoch, position.seq);
         if is_first {
             self.tell(FromConnection::ReadsLeg(position.leg));
         }
-        let message = ToZone::Ack { session, epoch, leg, seq };
-        self.out.push_back(ConnectionOutput::ToZone(zone, owner, message));
+        self.hand_on_ack();
+    }
+
+    /// Brings the last acknowledgement of the present stay to the zone that the client is in.
+    pub(super) fn hand_on_ack(&mut self) {
+        if let Some((Routed { stay, route: Route::Zone(owner, zone), .. }, attached)) = self.live()
+            && let Some((_, Position { leg, seq })) = attached.acked.filter(|(of, _)| *of == stay)
+        {
+            let (session, epoch, leg) = (attached.session, attached.epoch, Leg::from_wire(leg));
+            let message = ToZone::Ack { session, epoch, leg, seq };
+            self.out.push_back(ConnectionOutput::ToZone(zone, owner, message));
+        }
     }
 
     pub(super) fn pong(&mut self, now: Time, nonce: u64) {

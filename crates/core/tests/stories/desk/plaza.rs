@@ -83,7 +83,10 @@ impl<const V: u32> Zone for Plaza<V> {
         }
     }
 
-    fn on_resync(&mut self, _: Ctx<'_, '_>, _: SessionId) -> Bytes {
+    fn on_resync(&mut self, ctx: Ctx<'_, '_>, who: SessionId) -> Bytes {
+        if self.log.iter().any(|line| line == "on resync part") {
+            ctx.part(who);
+        }
         Bytes::from(self.log.join("|"))
     }
 
