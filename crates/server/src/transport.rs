@@ -367,11 +367,17 @@ async fn write_queue(
     encoding: Encoding,
     (connection, sight): (ConnectionId, &Sight),
 ) -> bool {
+    let mut is_over = false;
     loop {
         let mut next = Some(queue.frames.next().await);
         let mut more = FRAMES_PER_FLUSH;
         while let Some(item) = next {
             let frame = match item {
+                // A zone may put in a frame between the farewell and the close, which the hub puts in one by one.
+                QueueItem::Frame(_) if is_over => {
+                    next = queue.frames.take();
+                    continue;
+                }
                 QueueItem::Frame(frame) => frame,
                 QueueItem::Close(code) => return Box::pin(sink.close(code)).await.is_ok(),
             };
@@ -382,6 +388,7 @@ async fn write_queue(
             if sink.feed(message).await.is_err() {
                 return false;
             }
+            is_over = frame.is_farewell();
             more -= 1;
             next = if more > 0 { queue.frames.take() } else { None };
         }
@@ -404,3 +411,6 @@ fn encoded(
     };
     bytes.inspect_err(|error| tracing::error!(%error, "a frame could not be written")).ok()
 }
+
+#[cfg(test)]
+mod tests;

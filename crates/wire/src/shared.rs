@@ -17,6 +17,8 @@ use crate::v1::{Refusal, ServerFrame, server_frame};
 
 /// The first byte of a frame with a refusal: field 3, with a length.
 const REFUSAL_TAG: u8 = 3 << 3 | 2;
+/// The first byte of a frame with a farewell: field 11, with a length.
+const FAREWELL_TAG: u8 = 11 << 3 | 2;
 
 /// An encoded frame of a server, shared by all who receive or keep it.
 #[derive(Clone)]
@@ -90,6 +92,11 @@ impl SharedFrame {
             Some(server_frame::Frame::Refusal(refusal)) => Some(refusal),
             _ => None,
         }
+    }
+
+    /// Whether the frame is a farewell: nothing may follow it on its connection. Looks at the first byte only.
+    pub fn is_farewell(&self) -> bool {
+        self.0.protobuf.first() == Some(&FAREWELL_TAG)
     }
 
     /// How many times this frame has been encoded so far, however many receivers it has.

@@ -71,6 +71,19 @@ fn debug_shows_no_payload() {
 }
 
 #[test]
+fn a_farewell_is_known_by_its_first_byte() {
+    let farewell = Farewell { text: "until then".to_owned(), ..Farewell::default() };
+    for (frame, is_farewell) in [
+        (server_frame::Frame::Farewell(Farewell::default()), true),
+        (server_frame::Frame::Farewell(farewell), true),
+        (server_frame::Frame::Down(Down::default()), false),
+    ] {
+        let shared = SharedFrame::new(&ServerFrame { frame: Some(frame) });
+        assert_eq!(shared.is_farewell(), is_farewell);
+    }
+}
+
+#[test]
 fn a_broadcast_is_compressed_once_for_all() {
     let payload = Bytes::from(vec![7; 5_000]);
     let message = Message { payload, ..Default::default() };
