@@ -152,7 +152,7 @@ impl World {
                 let until = self.wall_ms() + ms;
                 let key = player
                     .and_then(|player| self.key_of(player))
-                    .filter(|_| number.is_multiple_of(2));
+                    .filter(|_| !number.is_multiple_of(4));
                 if let Some(player) = key.or(player) {
                     self.ban_asked(ticket, player, until);
                 }
